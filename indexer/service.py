@@ -212,6 +212,7 @@ class Indexer:
             return
         self.stores.snapshots.caught_up()
         await self.stores.publish()
+        await self.stores.derive()
 
     async def _to_its_end(self, reading: Coroutine[Any, Any, Any]) -> None:
         await reading
@@ -291,11 +292,15 @@ class Indexer:
 
     async def _publish(self) -> None:
         await self._may_show.wait()
-        while True:
-            if self._is_caught_up():
-                self.stores.snapshots.caught_up()
-            await self.stores.publish()
-            await asyncio.sleep(PUBLISH_SECONDS)
+        async with asyncio.TaskGroup() as group:
+            deriving: asyncio.Task[None] | None = None
+            while True:
+                if self._is_caught_up():
+                    self.stores.snapshots.caught_up()
+                await self.stores.publish()
+                if deriving is None or deriving.done():
+                    deriving = group.create_task(self.stores.derive())
+                await asyncio.sleep(PUBLISH_SECONDS)
 
     async def _replicate(self) -> None:
         """Publish for other machines, if the settings say where."""

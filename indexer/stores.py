@@ -1,4 +1,7 @@
-"""The stores that only this process writes: catalogue, search index, snapshots. Each has its own thread."""
+"""The stores that only this process writes: catalogue, search index, snapshots, what is derived from these.
+
+Each has its own thread.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -14,6 +17,7 @@ from indexer.catalog.published.snapshots import Snapshots
 from indexer.catalog.writing import poison
 from indexer.catalog.writing.batch import Batch, BatchResult
 from indexer.catalog.writing.writer import Writer
+from indexer.priority import thread_aside
 from indexer.search.folder import OlderIndex
 from indexer.search.index import SearchIndex
 from indexer.search.rebuild import Rebuild, remove_leftovers
@@ -39,6 +43,7 @@ class Stores:
         self._writing = ThreadPoolExecutor(1, "writing")
         self._searching = ThreadPoolExecutor(1, "searching")
         self._copying = ThreadPoolExecutor(1, "copying")
+        self._deriving = thread_aside("deriving")  # for whose work no client waits
         self._reading = Lock()  # held while the search index reads: a checkpoint would wait for it, and spin
 
     @classmethod
@@ -68,9 +73,13 @@ class Stores:
         await _on(self._writing, lambda: self.writer.prune(op))
 
     async def publish(self) -> None:
-        """Publish a snapshot and an export, each if it is due."""
-        if self.snapshots.due or self.snapshots.export_due:
+        """Publish a snapshot if it is due."""
+        if self.snapshots.due:
             await _on(self._copying, self._publish)
+
+    async def derive(self) -> None:
+        """Make series, an export and Iceberg tables of the newest snapshot, each if due: up to minutes."""
+        await _on(self._deriving, self.snapshots.derive_due)
 
     async def read(self, question: Callable[[duckdb.DuckDBPyConnection], Answer]) -> Answer:
         """Run a query of the catalogue on a reader's thread."""
@@ -119,7 +128,7 @@ class Stores:
             return self._writing.submit(self.snapshots.begin).result()
 
     def _close(self) -> None:
-        for executor in (self._copying, self._searching, self._writing):
+        for executor in (self._deriving, self._copying, self._searching, self._writing):
             executor.shutdown(wait=True, cancel_futures=True)
         self.snapshots.close()
         self.index.close()

@@ -1,4 +1,4 @@
-"""Work that is run aside has a lower priority than the rest of the process."""
+"""Work for which no client waits has a lower priority than the rest of the process."""
 
 import os
 import threading
@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from indexer.catalog.published.series import Series
-from indexer.catalog.published.snapshots import Snapshots
-from indexer.catalog.writing.writer import Writer
-from indexer.priority import MUCH, run_aside
+from indexer.priority import MUCH, thread_aside
+from indexer.stores import Stores
 from tests.indexer.changes import put, settings, write
 
 LOWEST = 19  # of Linux
@@ -25,20 +24,13 @@ def priority() -> int:
 
 
 @linux
-def test_a_thread_of_its_own_has_a_low_priority() -> None:
+def test_a_thread_aside_has_a_low_priority() -> None:
     """The thread that waits keeps its own."""
     before = priority()
+    with thread_aside("aside") as thread:
+        assert thread.submit(priority).result() == min(before + MUCH, LOWEST)
 
-    assert run_aside(priority) == min(before + MUCH, LOWEST)
     assert priority() == before
-
-
-def test_an_error_reaches_the_caller() -> None:
-    def fail() -> None:
-        raise OSError("no room")
-
-    with pytest.raises(OSError, match="no room"):
-        run_aside(fail)
 
 
 @linux
@@ -49,16 +41,13 @@ def test_a_system_that_refuses_changes_nothing(monkeypatch: pytest.MonkeyPatch) 
         raise PermissionError
 
     monkeypatch.setattr(os, "setpriority", refuse)
-
-    assert run_aside(priority) == priority()
+    with thread_aside("aside") as thread:
+        assert thread.submit(priority).result() == priority()
 
 
 @linux
-def test_series_are_counted_at_a_low_priority(
-    writer: Writer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_series_are_counted_at_a_low_priority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commits are indexed meanwhile, and clients wait for those."""
-    write(writer, put("ana", "track", at=1))
     found: list[int] = []
     publish = Series.publish
 
@@ -67,7 +56,12 @@ def test_series_are_counted_at_a_low_priority(
         return publish(series, snapshot)
 
     monkeypatch.setattr(Series, "publish", noted)
-
-    assert Snapshots(settings(tmp_path), writer).publish() is not None
+    stores = Stores.open(settings(tmp_path))
+    try:
+        write(stores.writer, put("ana", "track", at=1))
+        await stores.publish()
+        await stores.derive()
+    finally:
+        await stores.close()
 
     assert found == [min(priority() + MUCH, LOWEST)]

@@ -59,10 +59,13 @@ def numbered(folder: Path, name: str) -> list[Path]:
     return sorted(filter(number_of, folder.glob(f"{name}-*.duckdb")), key=number_of)
 
 
-def prune(folder: Path, name: str) -> None:
-    """Remove those that no process has open, but for the newest two, which may be opened soon."""
+def prune(folder: Path, name: str, kept: Path | None = None) -> None:
+    """Remove those that no other process has open, but for the newest two, which may be opened soon.
+
+    `kept`: one that this process itself reads, which its locks do not show.
+    """
     for path in numbered(folder, name)[:-2]:
-        if not is_read(path):
+        if (kept is None or path.name != kept.name) and not is_read(path):
             path.unlink()
             for left in folder.glob(f"{path.name}.*"):  # by readers that were killed
                 shutil.rmtree(left, ignore_errors=True)

@@ -165,16 +165,11 @@ class Series:
         self._settings = settings
         self._folder = settings.data_dir / data_folder.SNAPSHOTS
         self.newest = settings.data_dir / data_folder.NEWEST_SERIES  # a link
-        self._snapshot = settings.data_dir / data_folder.NEWEST_SNAPSHOT
         self._before: Path | None = None  # the last file, if it has all plays up to its last hour
 
-    @property
-    def is_behind(self) -> bool:
-        """True when the newest snapshot has not been counted."""
-        counted, found = self.newest, self._snapshot
-        if not found.exists():
-            return False
-        return not counted.exists() or number_of(counted.resolve()) != number_of(found.resolve())
+    def are_of(self, snapshot: Path) -> bool:
+        """True when the newest series are of this snapshot."""
+        return self.newest.exists() and number_of(self.newest.resolve()) == number_of(snapshot.resolve())
 
     def publish(self, snapshot: Path) -> Path:
         """Count a snapshot, make the file the current one, and prune. Raises StoreError."""

@@ -3,8 +3,8 @@
 A checkpoint moves everything into the file, and no other checkpoint may follow while the file is copied; the
 writer goes on writing to its log meanwhile. Snapshots without readers are pruned.
 
-Series and exports take seconds of a core, and are made at a low priority: commits would otherwise be found
-late meanwhile. The next snapshot waits for them.
+Series, exports and Iceberg tables are derived from the newest snapshot. That takes from seconds to minutes of
+a core, so it is done at a low priority and beside the next snapshots; the one that is read is not pruned.
 """
 
 import fcntl
@@ -27,7 +27,6 @@ from indexer.catalog.published.series import Series
 from indexer.catalog.store_errors import explain_errors, no_room
 from indexer.catalog.writing.writer import Writer
 from indexer.faults import StoreError
-from indexer.priority import run_aside
 from schemas import data_folder
 from schemas.api.exports import Manifest
 from schemas.settings import Settings
@@ -46,7 +45,10 @@ log = structlog.get_logger()
 
 
 class Snapshots:
-    """The folder `snapshots`. `begin` on the writer's thread, `finish` and `export` on any other."""
+    """The folder `snapshots`.
+
+    `begin` is called on the writer's thread, `publish_due` on a second one, and `derive_due` on a third.
+    """
 
     def __init__(
         self, settings: Settings, writer: Writer, clock: Callable[[], float] = time.monotonic
@@ -62,6 +64,7 @@ class Snapshots:
         self._changes = -1
         self._next = self._begun = self._next_export = self._opened_at = clock()
         self._hindered_since: float | None = None
+        self._derived_from: Path | None = None  # the snapshot that is being read by `derive_due`
         self._failures: dict[str, str] = {}
         with explain_errors(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -77,6 +80,7 @@ class Snapshots:
         self._awaits_catch_up = self._is_young
         self._series = Series(settings)
         self._next_series = clock()
+        self._first_exported = 0  # the number of the first snapshot of which an export may be made
         if self._is_young:
             self._next_export += self._parquet_seconds
         self._number = max(map(number_of, numbered(self.folder, "catalog")), default=0)
@@ -92,13 +96,16 @@ class Snapshots:
         return list(self._failures.values())
 
     def publish_due(self, freeze: Callable[[], bool]) -> None:
-        """Publish a snapshot, series and an export, each if due. Failures are logged, counted, tried again.
+        """Publish a snapshot if it is due. A failure is logged, counted, and tried again.
 
         `freeze` calls `begin` on the writer's thread. Raises StoreError when the catalogue is given up.
         """
         if self.due and self._has_room() and freeze():
             with self._tried("snapshot"):
                 self.finish()
+
+    def derive_due(self) -> None:
+        """Make series, an export and Iceberg tables, each if due. A failure is treated as above."""
         if self.series_due:
             with self._tried("series"):
                 self.count_series()
@@ -122,6 +129,7 @@ class Snapshots:
             self._writer.copying.release()
             raise
         if frozen:
+            self._number += 1
             self._changes, self._hindered_since = self._writer.changes, None
         else:
             self._hindered_since = self._hindered_since or self._begun
@@ -130,7 +138,6 @@ class Snapshots:
 
     def finish(self) -> Path:
         """Copy the frozen file, make the copy the current snapshot, and prune. Raises StoreError."""
-        self._number += 1
         snapshot = self.folder / f"catalog-{self._number}.duckdb"
         try:
             with replacing(snapshot) as partial:
@@ -157,17 +164,17 @@ class Snapshots:
     @property
     def series_due(self) -> bool:
         """True when the newest snapshot is newer than the series, and the pause after these is over."""
-        return self._series.is_behind and self._clock() >= self._next_series
+        is_behind = self.current.exists() and not self._series.are_of(self.current)
+        return is_behind and self._clock() >= self._next_series
 
     def count_series(self) -> None:
         """Count the newest snapshot's records by the day. Raises StoreError."""
-        begun = self._clock()
-        run_aside(lambda: self._series.publish(self.current.resolve()))
-        self._next_series = self._clock() + self._pause(self._clock() - begun)
+        with self._newest_kept() as snapshot:
+            self._count_series(snapshot)
 
     def prune(self) -> None:
         """Remove snapshots that no process has open, but for the newest two, which may be opened soon."""
-        prune(self.folder, "catalog")
+        prune(self.folder, "catalog", kept=self._derived_from)
 
     def caught_up(self) -> None:
         """Note that the catalogue has caught up with the network. The first export waits for this.
@@ -178,26 +185,43 @@ class Snapshots:
         if self._awaits_catch_up:
             self._awaits_catch_up = False
             is_newest = self._writer.changes == self._changes
-            self._next_export = self._clock() if is_newest else min(self._next, self._next_export)
+            self._first_exported = self._number if is_newest else self._number + 1
+            self._next_export = self._clock()
 
     @property
     def export_due(self) -> bool:
         """True when the next Parquet export is due."""
-        return self._parquet_seconds > 0 and self.current.exists() and self._clock() >= self._next_export
+        if self._parquet_seconds <= 0 or self._clock() < self._next_export or not self.current.exists():
+            return False
+        return number_of(self.current.resolve()) >= self._first_exported
 
     def export(self) -> Manifest:
-        """Export the tables of the current snapshot, whose series are counted before. Raises StoreError."""
+        """Export the tables of the newest snapshot, whose series are counted before. Raises StoreError."""
         self._next_export = self._clock() + self._export_pause
-        if self._series.is_behind:
-            self.count_series()
-        snapshot, series = self.current.resolve(), self._series.newest.resolve()
-        manifest = run_aside(lambda: self.exports.make(snapshot, series, datetime.now(UTC)))
+        with self._newest_kept() as snapshot:
+            if not self._series.are_of(snapshot):
+                self._count_series(snapshot)
+            manifest = self.exports.make(snapshot, self._series.newest.resolve(), datetime.now(UTC))
         self.iceberg.want(manifest.number)
         return manifest
 
     def close(self) -> None:
         """Stop what runs beside."""
         self.iceberg.close()
+
+    def _count_series(self, snapshot: Path) -> None:
+        begun = self._clock()
+        self._series.publish(snapshot)
+        self._next_series = self._clock() + self._pause(self._clock() - begun)
+
+    @contextmanager
+    def _newest_kept(self) -> Iterator[Path]:
+        """The newest snapshot, which is not pruned until the block ends."""
+        self._derived_from = snapshot = self.current.resolve()
+        try:
+            yield snapshot
+        finally:
+            self._derived_from = None
 
     def _has_room(self) -> bool:
         with self._tried("snapshot"):

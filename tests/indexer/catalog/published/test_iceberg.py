@@ -22,6 +22,7 @@ from schemas.settings import Settings
 from tests.duckdb_extensions import load_iceberg
 from tests.indexer.catalog.published.histories import STATES, History
 from tests.indexer.catalog.published.test_exports import Publisher, load, rows
+from tests.indexer.catalog.published.test_snapshots import publish_due
 from tests.indexer.changes import delete, put, write
 from tests.postgres import new_database
 from tests.readapi.audio.bucket import bucket_url
@@ -257,12 +258,12 @@ def test_each_export_is_followed(tmp_path: Path) -> None:
     write(publisher.writer, put("ana", "track", 1, at=1, title="followed"))
     snapshots = publisher.snapshots
     snapshots.caught_up()
-    snapshots.publish_due(snapshots.begin)
+    publish_due(snapshots)
     assert snapshots.iceberg._process is not None
     snapshots.iceberg._process.wait(60)
     assert snapshots.iceberg.has_ended
 
-    snapshots.publish_due(snapshots.begin)
+    publish_due(snapshots)
 
     assert snapshots.failures == []
     assert not snapshots.iceberg.has_ended

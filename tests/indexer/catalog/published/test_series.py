@@ -20,7 +20,7 @@ from schemas.series import subject_of
 from schemas.settings import Settings
 from tests import documents
 from tests.indexer import empty_catalogues
-from tests.indexer.catalog.published.test_snapshots import Clock
+from tests.indexer.catalog.published.test_snapshots import Clock, publish_due
 from tests.indexer.catalog.tables.test_labels import SELF_LABELS
 from tests.indexer.changes import START, account, delete, did, put, settings, uri, write
 from tests.readapi.state.people import HandClock
@@ -153,15 +153,15 @@ def test_sums_are_the_totals(writer: Writer, snapshots: Snapshots) -> None:
 def test_series_follow_snapshots_with_a_pause(writer: Writer, snapshots: Snapshots, clock: Clock) -> None:
     """A snapshot that is due sooner is published without."""
     fill(writer)
-    snapshots.publish_due(snapshots.begin)
+    publish_due(snapshots)
     first = counted(snapshots, "all")
     write(writer, reaction("like", "cleo", ONE, 60))
     snapshots._next_series = clock() + 50  # the first took long
     clock.now += 20
-    snapshots.publish_due(snapshots.begin)
+    publish_due(snapshots)
     unchanged, due = counted(snapshots, "all"), snapshots.series_due
     clock.now += 40
-    snapshots.publish_due(snapshots.begin)
+    publish_due(snapshots)
 
     assert (unchanged, due) == (first, False)
     assert counted(snapshots, "all")[0] == (2, 0, 1, 1)
@@ -176,10 +176,10 @@ def test_a_failure_is_told_and_tried_again(
     before = FAILED.labels("series")._value.get()
     with monkeypatch.context() as broken:
         broken.setattr("indexer.catalog.published.series.MEMORY", "1MB")
-        snapshots.publish_due(snapshots.begin)
+        publish_due(snapshots)
     failures, left = snapshots.failures, list(snapshots.folder.glob("series*"))
     clock.now += 60
-    snapshots.publish_due(snapshots.begin)
+    publish_due(snapshots)
 
     assert FAILED.labels("series")._value.get() == before + 1
     assert [failure.startswith("The last series could not be written") for failure in failures] == [True]

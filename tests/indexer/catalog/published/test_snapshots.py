@@ -63,6 +63,12 @@ def snapshots(tmp_path: Path, one_track_writer: Writer, clock: Clock) -> Snapsho
     return Snapshots(settings(tmp_path, parquet_full_seconds=0), one_track_writer, clock)
 
 
+def publish_due(snapshots: Snapshots) -> None:
+    """Publish what is due, as an indexer does, but on one thread."""
+    snapshots.publish_due(snapshots.begin)
+    snapshots.derive_due()
+
+
 def count(path: Path, view: str = "visible_tracks") -> int:
     """Rows of a view of a snapshot."""
     with duckdb.connect(path, read_only=True) as con:
@@ -272,23 +278,23 @@ def test_a_first_export_waits_for_the_catch_up(
     one_track_writer: Writer, snapshots: Snapshots, clock: Clock
 ) -> None:
     """It holds what was written until then, though a snapshot was made before."""
-    snapshots.publish_due(snapshots.begin)
+    publish_due(snapshots)
     clock.now += 20
     write(one_track_writer, put("ana", "track", 1, at=2))
     before = exported(snapshots)
     snapshots.caught_up()
 
-    snapshots.publish_due(snapshots.begin)
+    publish_due(snapshots)
 
     assert (before, exported(snapshots)) == (None, 2)
 
 
 def test_a_first_export_waits_no_longer_than_any_other(snapshots: Snapshots, clock: Clock) -> None:
     """A network that is never read to its end."""
-    snapshots.publish_due(snapshots.begin)
+    publish_due(snapshots)
     clock.now += 3600
 
-    snapshots.publish_due(snapshots.begin)
+    publish_due(snapshots)
 
     assert exported(snapshots) == 1
 
@@ -312,11 +318,11 @@ def test_a_service_that_exported_before_does_so_when_it_starts(
 ) -> None:
     """And then every hour."""
     snapshots.caught_up()
-    snapshots.publish_due(snapshots.begin)
+    publish_due(snapshots)
     write(one_track_writer, put("ana", "track", 1, at=2))
 
     restarted = Snapshots(settings(tmp_path, parquet_full_seconds=0), one_track_writer, clock)
-    restarted.publish_due(restarted.begin)
+    publish_due(restarted)
 
     assert exported(restarted) == 2
     clock.now += 3599
@@ -373,14 +379,14 @@ def test_an_export_that_has_too_little_memory_is_told_and_tried_again(
     """It ends nothing, leaves the files as they were, and has them written once it can be done."""
     snapshots.publish()
     snapshots.caught_up()
-    snapshots.publish_due(snapshots.begin)
+    publish_due(snapshots)
     before = snapshots.exports.read_manifest()
     lengthen(one_track_writer, rows=5_000)
     clock.now += 3600
     with monkeypatch.context() as patch:
         patch.setattr("indexer.catalog.published.exports.EXPORT_MEMORY", "4MB")
 
-        snapshots.publish_due(snapshots.begin)
+        publish_due(snapshots)
 
     [told] = snapshots.failures
     assert "more than the 4MB of memory that it may have" in told
@@ -388,7 +394,7 @@ def test_an_export_that_has_too_little_memory_is_told_and_tried_again(
     assert not list(snapshots.folder.glob("published*.partial*"))
     assert not snapshots.export_due
     clock.now += 3600
-    snapshots.publish_due(snapshots.begin)
+    publish_due(snapshots)
     assert snapshots.failures == []
     assert snapshots.exports.read_manifest().number == before.number + 1
 
