@@ -35,19 +35,21 @@ def card_of(packed: memoryview) -> bytes:
 class Stored:
     """One stored document. Absent parts are empty; `digest` changes with any part.
 
-    `base_url`: the prefix of the serving instance's addresses, which is not stored.
+    `base_url`: the prefix of the serving instance's addresses, which is not stored. `rendered`: kept for the
+    program that renders documents, since cards of many requests are; None at first.
     """
 
-    __slots__ = ("_ends", "_in_lists", "_packed", "base_url", "digest")
+    __slots__ = ("_ends", "_in_lists", "_packed", "base_url", "digest", "rendered")
 
     digest: bytes
+    rendered: Any
     _in_lists: tuple[bytes, bytes, memoryview] | None
 
     def __init__(self, packed: memoryview, base_url: str = "") -> None:
         self.base_url = base_url
         self._packed = packed
         self._ends = _HEAD.unpack_from(packed)
-        self._in_lists = None
+        self._in_lists = self.rendered = None
         self.digest = self._ends[0]
 
     def __eq__(self, other: object) -> bool:

@@ -25,6 +25,10 @@ class Parts(NamedTuple):
     tag: list[bytes]
 
 
+# A track's JSON in pieces, the last of which is the comma after it in a list; and what its ETag is made of.
+_Rendered = tuple[tuple[memoryview, bytes, bytes], tuple[bytes, bytes]]
+
+
 class _Rest(NamedTuple):
     """The end of a track's JSON: pieces between which its address goes, and a tag for all of them."""
 
@@ -34,9 +38,8 @@ class _Rest(NamedTuple):
 
 def render_track(card: Card, viewer: Viewer | None, liked: Container[int]) -> Parts:
     """A Track: the card, the viewer's permissions, and whether its key is among the `liked` ones."""
-    policy, address, ready = card.in_lists
-    parts, mark = _strangers(card.base_url, policy) if viewer is None else _rest_of(card, viewer, liked)
-    return Parts([ready, address.join(parts)], [card.digest, mark])
+    (ready, rest, _), marks = _for_strangers(card) if viewer is None else _for_viewer(card, viewer, liked)
+    return Parts([ready, rest], [*marks])
 
 
 def render_tracks(cards: Iterable[Card], viewer: Viewer | None, liked: Container[int]) -> Parts:
@@ -44,13 +47,12 @@ def render_tracks(cards: Iterable[Card], viewer: Viewer | None, liked: Container
     body: list[Any] = [b"["]
     tag = [b"["]
     for card in cards:
-        policy, address, ready = card.in_lists
         if viewer is None:
-            parts, mark = _strangers(card.base_url, policy)
+            pieces, marks = card.rendered or _for_strangers(card)
         else:
-            parts, mark = _rest_of(card, viewer, liked)
-        body += (ready, address.join(parts), b",")
-        tag += (card.digest, mark)
+            pieces, marks = _for_viewer(card, viewer, liked)
+        body += pieces
+        tag += marks
     if len(body) > 1:
         body.pop()
     body.append(b"]")
@@ -113,10 +115,21 @@ def rest_members(next_cursor: str | None) -> dict[str, bytes]:
     }
 
 
-def _rest_of(card: Card, viewer: Viewer, liked: Container[int]) -> _Rest:
+def _for_strangers(card: Card) -> _Rendered:
+    """What all strangers see of a track. It is kept with the card, since many requests list the same ones."""
+    policy, address, ready = card.in_lists
+    parts, mark = _strangers(card.base_url, policy)
+    rendered: _Rendered = (ready, address.join(parts), b","), (card.digest, mark)
+    card.rendered = rendered
+    return rendered
+
+
+def _for_viewer(card: Card, viewer: Viewer, liked: Container[int]) -> _Rendered:
+    _, address, ready = card.in_lists
     decided = card.access
     hears, keeps = may_listen(decided, viewer), may_download(decided, viewer)
-    return _rest(card.base_url, hears, keeps, card.key in liked)
+    parts, mark = _rest(card.base_url, hears, keeps, card.key in liked)
+    return (ready, address.join(parts), b","), (card.digest, mark)
 
 
 @lru_cache(maxsize=64)

@@ -47,6 +47,21 @@ def test_a_track_says_what_this_viewer_may_do(access, viewer, expected):
     }
 
 
+def test_what_is_kept_for_strangers_is_shown_to_no_viewer():
+    """Nor what a viewer sees to strangers, whoever asks first."""
+    shared, fan = card(Access(ARTIST, listening="signed_in")), Viewer(Did("did:plc:fan"))
+
+    def render(viewer):
+        return present.render_tracks([shared, shared], viewer, {7} if viewer else ())
+
+    first, seen, again = render(None), render(fan), render(None)
+
+    assert [track["gated"] for track in orjson.loads(present.join_parts(first))] == [True, True]
+    assert [track["gated"] for track in orjson.loads(present.join_parts(seen))] == [False, False]
+    assert (again.body, again.tag) == (first.body, first.tag)
+    assert seen.tag != first.tag
+
+
 def test_a_list_is_its_items_joined():
     """Nothing is parsed."""
     assert present.render_array([]) == b"[]"
