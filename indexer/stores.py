@@ -5,10 +5,10 @@ Each has its own thread.
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import datetime
 from threading import Lock
-from typing import Self, TypeVar
+from typing import Final, Self, TypeVar
 
 import duckdb
 import structlog
@@ -25,6 +25,8 @@ from schemas import data_folder
 from schemas.datetimes import to_utc
 from schemas.ids import Did
 from schemas.settings import Settings
+
+INTERRUPT_SECONDS: Final = 0.1  # until the next attempt, where no statement ran at that moment
 
 Answer = TypeVar("Answer")
 
@@ -44,6 +46,7 @@ class Stores:
         self._searching = ThreadPoolExecutor(1, "searching")
         self._copying = ThreadPoolExecutor(1, "copying")
         self._deriving = thread_aside("deriving")  # for whose work no client waits
+        self._derivation = self._deriving.submit(lambda: None)
         self._reading = Lock()  # held while the search index reads: a checkpoint would wait for it, and spin
 
     @classmethod
@@ -79,7 +82,8 @@ class Stores:
 
     async def derive(self) -> None:
         """Make series, an export and Iceberg tables of the newest snapshot, each if due: up to minutes."""
-        await _on(self._deriving, self.snapshots.derive_due)
+        self._derivation = self._deriving.submit(self.snapshots.derive_due)
+        await asyncio.wrap_future(self._derivation)
 
     async def read(self, question: Callable[[duckdb.DuckDBPyConnection], Answer]) -> Answer:
         """Run a query of the catalogue on a reader's thread."""
@@ -127,7 +131,14 @@ class Stores:
         with self._reading:
             return self._writing.submit(self.snapshots.begin).result()
 
+    def _end_derivation(self) -> None:
+        """Give up what is being derived, which may take minutes: the next start makes it anew."""
+        while not self._derivation.done():
+            self.snapshots.interrupt()
+            wait([self._derivation], INTERRUPT_SECONDS)
+
     def _close(self) -> None:
+        self._end_derivation()
         for executor in (self._deriving, self._copying, self._searching, self._writing):
             executor.shutdown(wait=True, cancel_futures=True)
         self.snapshots.close()

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from indexer.catalog.published import series
 from indexer.catalog.published.exports import Exports
 from indexer.stores import Stores
 from schemas.api.exports import Manifest
 from tests.indexer.changes import put, settings, write
+from tests.indexer.running import until
 
 
 @pytest.fixture
@@ -28,10 +30,10 @@ async def test_snapshots_and_questions_wait_for_no_export(
     goes_on, read = threading.Event(), asyncio.Event()
     loop, make = asyncio.get_running_loop(), Exports.make
 
-    def make_slowly(exports: Exports, snapshot: Path, series: Path, made_at: datetime) -> Manifest:
+    def make_slowly(exports: Exports, snapshot: Path, counted: Path, made_at: datetime) -> Manifest:
         loop.call_soon_threadsafe(read.set)
         goes_on.wait()
-        return make(exports, snapshot, series, made_at)
+        return make(exports, snapshot, counted, made_at)
 
     monkeypatch.setattr(Exports, "make", make_slowly)
     write(stores.writer, put("ana", "track", at=1))
@@ -58,3 +60,24 @@ async def test_snapshots_and_questions_wait_for_no_export(
     write(stores.writer, put("ana", "track", 9, at=9))
     await stores.publish()
     assert not first.exists()
+
+
+async def test_a_stop_does_not_wait_for_what_is_derived(
+    stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counts of a large catalogue take long. The next start counts anew."""
+    folder = stores.snapshots.folder
+    write(stores.writer, put("ana", "track", at=1))
+    await stores.publish()
+    with monkeypatch.context() as endless:
+        endless.setattr(series, "_SHOWN", "select count(*) from range(1000000000) a, range(1000000000) b")
+        counting = asyncio.create_task(stores.derive())
+        await until(lambda: list(folder.glob("series-*.partial")))
+        counting.cancel()
+        await stores.close()
+
+    assert not list(folder.glob("*.partial*"))
+    again = Stores.open(settings(tmp_path))
+    await again.derive()
+    await again.close()
+    assert (folder / "series-1.duckdb").exists()

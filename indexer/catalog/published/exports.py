@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from indexer.catalog.published.export_tables import changes_of, write_tables
 from indexer.catalog.published.files import point, prune, quoted, replacing, sync
-from indexer.catalog.published.work_database import work_database
+from indexer.catalog.published.work_database import WorkDatabase
 from indexer.catalog.store_errors import explain_errors
 from indexer.faults import StoreError
 from schemas import data_folder, exports
@@ -37,8 +37,9 @@ Kind = Literal["full", "changes"]
 class Exports:
     """The folder `exports`. Used by one thread at a time."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, work: WorkDatabase | None = None) -> None:
         """Raises StoreError."""
+        self._work = work or WorkDatabase()
         self.folder = settings.data_dir / data_folder.EXPORTS
         self._path = settings.data_dir / data_folder.EXPORT_MANIFEST
         self._newest = settings.data_dir / data_folder.NEWEST_PUBLISHED
@@ -122,7 +123,7 @@ class Exports:
         )
         # In the order of insertion, row groups would be counted in rows alone, not in bytes.
         aside = Path(f"{state}.tmp")
-        with work_database(aside, EXPORT_MEMORY, preserve_insertion_order=False) as con:
+        with self._work.open(aside, EXPORT_MEMORY, preserve_insertion_order=False) as con:
             con.execute("set TimeZone = 'UTC'")
             _attach(con, snapshot, "catalogue")
             _attach(con, series, "series")

@@ -13,7 +13,7 @@ import duckdb
 
 from indexer.catalog.published.files import number_of, point, prune, quoted, replacing
 from indexer.catalog.published.play_hours import load_hours
-from indexer.catalog.published.work_database import work_database
+from indexer.catalog.published.work_database import WorkDatabase
 from indexer.catalog.tables.comment_limit import MOST, PLACE
 from schemas import data_folder
 from schemas.datetimes import to_utc
@@ -161,8 +161,9 @@ _TABLES: Final = (
 class Series:
     """The files `series-N.duckdb` of the folder `snapshots`; N is the snapshot's number."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, work: WorkDatabase) -> None:
         self._settings = settings
+        self._work = work
         self._folder = settings.data_dir / data_folder.SNAPSHOTS
         self.newest = settings.data_dir / data_folder.NEWEST_SERIES  # a link
         self._before: Path | None = None  # the last file, if it has all plays up to its last hour
@@ -185,7 +186,7 @@ class Series:
     def _count(self, snapshot: Path, target: Path) -> bool:
         """Write the file. False when it has no plays, since the state database is away."""
         numbers = {name: SUBJECT.format(name=column) for name, column in (("artist", "did"), ("tag", "tag"))}
-        with work_database(Path(f"{target}.tmp"), MEMORY) as con:
+        with self._work.open(Path(f"{target}.tmp"), MEMORY) as con:
             con.execute(f"attach '{quoted(snapshot)}' as catalogue (read_only)")
             con.execute(f"attach '{quoted(target)}' as series")
             con.execute("use catalogue")

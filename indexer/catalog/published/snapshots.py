@@ -24,6 +24,7 @@ from indexer.catalog.published.exports import Exports
 from indexer.catalog.published.files import number_of, numbered, point, prune, replacing
 from indexer.catalog.published.iceberg.process import IcebergProcess
 from indexer.catalog.published.series import Series
+from indexer.catalog.published.work_database import WorkDatabase
 from indexer.catalog.store_errors import explain_errors, no_room
 from indexer.catalog.writing.writer import Writer
 from indexer.faults import StoreError
@@ -71,14 +72,15 @@ class Snapshots:
             for leftover in self.folder.glob("*.partial"):
                 leftover.unlink()
             shutil.rmtree(self.folder / "parquet", ignore_errors=True)  # exports of earlier versions
-        self.exports = Exports(settings)
+        self._work = WorkDatabase()
+        self.exports = Exports(settings, self._work)
         self.iceberg = IcebergProcess(settings)
         self._is_young = self.exports.is_empty
         if settings.iceberg:
             with self._tried("export"):
                 self.iceberg.want(self.exports.read_manifest().number)
         self._awaits_catch_up = self._is_young
-        self._series = Series(settings)
+        self._series = Series(settings, self._work)
         self._next_series = clock()
         self._first_exported = 0  # the number of the first snapshot of which an export may be made
         if self._is_young:
@@ -204,6 +206,10 @@ class Snapshots:
             manifest = self.exports.make(snapshot, self._series.newest.resolve(), datetime.now(UTC))
         self.iceberg.want(manifest.number)
         return manifest
+
+    def interrupt(self) -> None:
+        """Have a statement of `derive_due` raise duckdb.InterruptException. Called on another thread."""
+        self._work.interrupt()
 
     def close(self) -> None:
         """Stop what runs beside."""

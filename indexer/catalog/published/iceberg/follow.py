@@ -15,7 +15,7 @@ from indexer.catalog.published.iceberg.apply_export import change_rows, replace_
 from indexer.catalog.published.iceberg.states import State, list_missing
 from indexer.catalog.published.iceberg.sweep import sweep
 from indexer.catalog.published.iceberg.warehouse import Place, Warehouse
-from indexer.catalog.published.work_database import work_database
+from indexer.catalog.published.work_database import WorkDatabase
 from indexer.faults import StoreError
 from schemas import data_folder, exports
 from schemas.api.exports import IcebergTable, IcebergTables, Manifest
@@ -31,7 +31,10 @@ def follow_exports(place: Place, described: Sequence[exports.Table] = exports.TA
     """
     pa.set_cpu_count(1)
     place.folder.mkdir(parents=True, exist_ok=True)
-    with _locked(place.folder / "lock"), work_database(place.folder / "temporary", DUCKDB_MEMORY) as con:
+    with (
+        _locked(place.folder / "lock"),
+        WorkDatabase().open(place.folder / "temporary", DUCKDB_MEMORY) as con,
+    ):
         con.execute("set TimeZone = 'UTC'")
         manifest = Manifest.model_validate_json(
             (Path(place.data_dir) / data_folder.EXPORT_MANIFEST).read_bytes()
