@@ -133,6 +133,7 @@ class Pages(Loopback):
     def __init__(self) -> None:
         super().__init__(web.get("/{path:.*}", self._answer))
         self.answers: dict[str, tuple[int, bytes]] = {}
+        self.headers: dict[str, str] = {}  # of every answer
         self.asked: list[str] = []
         self.delay_seconds = 0.0
 
@@ -141,4 +142,4 @@ class Pages(Loopback):
         self.asked.append(path)
         await asyncio.sleep(self.delay_seconds)
         status, body = self.answers.get(path, (404, b"{}"))
-        return web.Response(status=status, body=body)
+        return web.Response(status=status, body=body, headers=self.headers)

@@ -10,7 +10,15 @@ from math import inf
 from prometheus_client import Counter, Histogram
 
 from indexer.events import IdentityFact
-from indexer.network.http.client import Answered, Client, NoSuchHost, Outbound, OutboundError, Unreachable
+from indexer.network.http.client import (
+    Answered,
+    Client,
+    NoSuchHost,
+    NotNow,
+    Outbound,
+    OutboundError,
+    Unreachable,
+)
 from indexer.network.identity import did_documents
 from indexer.network.identity.did_documents import Document
 from indexer.network.identity.handles import Handles
@@ -29,6 +37,8 @@ LOOKS_RETRIES = 10.0  # the same in retries, where those are quick: a flood come
 DOCUMENT_BYTES = 64 << 10
 LOG_BYTES = 1 << 20
 DOCUMENT_SECONDS = 8.0
+PAUSE_SECONDS = 30.0  # for a directory that answers 429 without a Retry-After
+LONGEST_PAUSE_SECONDS = 600.0
 NO_SUCH_DOCUMENT = (301, 302, 303, 307, 308, 404, 410)  # identities do not redirect
 
 LOOKUPS = Counter(
@@ -76,6 +86,7 @@ class Resolver:
         self._kept: OrderedDict[Did, _Kept] = OrderedDict()
         self._flights: dict[Did, asyncio.Task[IdentityFact]] = {}
         self._resting: set[Did] = set()
+        self._directory_until = 0.0  # when its pause ends, by the clock
         self._looked: OrderedDict[Did, deque[float]] = OrderedDict()
 
     async def resolve(self, did: Did) -> IdentityFact:
@@ -98,7 +109,7 @@ class Resolver:
         """The account's signing keys, newest first; only did:plc has a log of them. Raises OutboundError."""
         if not did.startswith("did:plc:"):
             return ()
-        log = await self._operators.fetch(f"{self._plc_url}/{did}/log", LOG_BYTES, DOCUMENT_SECONDS)
+        log = await self._ask_directory(f"{self._plc_url}/{did}/log", LOG_BYTES)
         try:
             return did_documents.former_keys(log)
         except ValueError:
@@ -187,9 +198,11 @@ class Resolver:
         url = did_documents.document_url(did, self._plc_url, allow_loopback=self._allow_loopback)
         if url is None:
             return None
-        client = self._operators if did.startswith("did:plc:") else self._outbound
         try:
-            body = await client.fetch(url, DOCUMENT_BYTES, DOCUMENT_SECONDS)
+            if did.startswith("did:plc:"):
+                body = await self._ask_directory(url, DOCUMENT_BYTES)
+            else:
+                body = await self._outbound.fetch(url, DOCUMENT_BYTES, DOCUMENT_SECONDS)
             return did_documents.parse_document(did, body, allow_loopback=self._allow_loopback)
         except Answered as answered:
             if answered.status not in NO_SUCH_DOCUMENT:
@@ -205,6 +218,19 @@ class Resolver:
             return None
         except ValueError:
             return None
+
+    async def _ask_directory(self, url: str, max_bytes: int) -> bytes:
+        """The body of its answer. Raises NotNow during a pause that it asked for, or OutboundError."""
+        if (seconds := self._directory_until - self._clock()) > 0:
+            raise NotNow("the directory asked for a pause", seconds)
+        try:
+            return await self._operators.fetch(url, max_bytes, DOCUMENT_SECONDS)
+        except Answered as answered:
+            if not answered.transient or (answered.status != 429 and answered.retry_after is None):
+                raise
+            seconds = min(answered.retry_after or PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
+            self._directory_until = self._clock() + seconds
+            raise NotNow("the directory asked for a pause", seconds) from answered
 
     async def _handle(self, did: Did, claimed: Handle | None) -> Handle | None:
         """The claimed handle when it names this DID in turn; None when no look-up was possible."""

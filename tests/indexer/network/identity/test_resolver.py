@@ -12,7 +12,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from indexer.events import IdentityFact
-from indexer.network.http.client import Outbound, OutboundError
+from indexer.network.http.client import NotNow, Outbound, OutboundError
 from indexer.network.identity.dns import Dns
 from indexer.network.identity.handles import Handles
 from indexer.network.identity.resolver import Resolver
@@ -258,6 +258,25 @@ async def test_a_failure_is_remembered_for_longer_each_time_up_to_a_minute(world
     world.publish(document(alsoKnownAs=[]))
     world.now += 1.1
     assert (await world.resolver.resolve(ALICE)).pds == HOSTED
+
+
+@pytest.mark.parametrize(("header", "seconds"), [("20", 20.0), ("", 30.0), ("86400", 600.0)])
+async def test_a_directory_that_asks_for_a_pause_is_not_asked_for_any_account(
+    world: World, header: str, seconds: float
+) -> None:
+    """Many accounts may wait for it, and each of them alone would ask too often."""
+    world.publish(b"", 429)
+    world.publish(document(MALLORY, alsoKnownAs=[]), did=MALLORY)
+    world.directory.headers = {"Retry-After": header} if header else {}
+    for world.now, did in ((0.0, ALICE), (0.1, MALLORY), (seconds - 0.1, ALICE)):
+        with pytest.raises(NotNow) as refused:
+            await world.resolver.resolve(did)
+        assert refused.value.retry_after == pytest.approx(seconds - world.now)
+    asked_in_pause = len(world.directory.asked)
+    world.now = seconds + 0.1
+
+    assert (await world.resolver.resolve(MALLORY)).pds == HOSTED
+    assert asked_in_pause == 1
 
 
 async def test_an_account_that_the_directory_does_not_show_yet_is_found_a_moment_later(world: World) -> None:
