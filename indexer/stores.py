@@ -82,8 +82,9 @@ class Stores:
 
     async def derive(self) -> None:
         """Make series, an export and Iceberg tables of the newest snapshot, each if due: up to minutes."""
-        self._derivation = self._deriving.submit(self.snapshots.derive_due)
-        await asyncio.wrap_future(self._derivation)
+        if self.snapshots.derivation_due:
+            self._derivation = self._deriving.submit(self.snapshots.derive_due)
+            await asyncio.wrap_future(self._derivation)
 
     async def read(self, question: Callable[[duckdb.DuckDBPyConnection], Answer]) -> Answer:
         """Run a query of the catalogue on a reader's thread."""

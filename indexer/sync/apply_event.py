@@ -106,9 +106,11 @@ class EventApplier:
         batch.stale.add(did)
 
     def resolved(self, did: Did) -> None:
-        """The account's identity is known: a resync that failed, perhaps for lack of it, is tried at once."""
-        if did in self._repos and self._repos[did].state == "error":
-            self._ask([did])
+        """The account's identity was resolved: a resync that failed for lack of a key is tried at once."""
+        if did in self._repos:
+            repo = self._repos[did]
+            if repo.state != "active" and repo.lacks_key and repo.key is not None:
+                self._ask([did])
 
     def happened(self, what: RepoEvent, did: Did, batch: Batch, reason: str) -> None:
         """Apply an event that is decided by its kind alone."""

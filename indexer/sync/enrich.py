@@ -44,8 +44,9 @@ class Enrichment:
         """Resolve an account's handle, PDS and signing key."""
         facts = await self._resolver.resolve(did)
         await self._intake.room()
-        if not self._resolver.holds(facts):
-            return  # An #identity arrived meanwhile; its transaction queues the account again.
+        while not self._resolver.holds(facts):  # It was forgotten or resolved again meanwhile.
+            facts = await self._resolver.resolve(did)
+            await self._intake.room()
         self._repos.learn(did, facts.signing_key, facts.pds)
         self._intake.batch.identities.append(facts)
         self._intake.added(1)

@@ -125,11 +125,13 @@ class Resyncs:
     async def _run(self, did: Did) -> None:
         repo = self._repos[did]
         self._repos.become(did, RepoHead("resyncing", repo.rev, repo.data, repo.fetch, repo.reason))
+        repo.lacks_key = True
         facts = await self._resolver.resolve(did)
         self._learn(facts)
         if facts.pds is None and self._away(did):
             raise RepoGone("deleted", witness="the DID document")  # No PDS is left to ask.
         key = signing_keys.parse_key(facts.signing_key or "")
+        repo.lacks_key = False
         for _ in range(ROUNDS):
             fetched = await self._fetched(facts, key) if repo.fetch else None
             await self._intake.room()

@@ -52,9 +52,9 @@ class Repo:
     `key`: the signing key, None while it has to be resolved. `fetch`: only a fetch can make the repo active;
     `urgent`: records may be missing until then, otherwise the fetch only verifies shown records.
     `rests_until`: the earliest time of a fetch that is not urgent, by the monotonic clock.
-    `reason`: why it is not active. `loose`: it cannot be fetched for long, so verified commits are applied
-    though they do not chain. `waits`: a commit arrived too late for the resync result that is being written,
-    which is in the batch `resync_batch`.
+    `reason`: why it is not active. `lacks_key`: the last resync found no signing key. `loose`: it cannot be
+    fetched for long, so verified commits are applied though they do not chain. `waits`: a commit arrived too
+    late for the resync result that is being written, which is in the batch `resync_batch`.
     """
 
     state: State = "pending"
@@ -66,6 +66,7 @@ class Repo:
     urgent: bool = True
     rests_until: float = 0.0
     reason: str | None = None
+    lacks_key: bool = False
     loose: bool = False
     waits: bool = False
     resync_batch: object = None

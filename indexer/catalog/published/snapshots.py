@@ -106,14 +106,19 @@ class Snapshots:
             with self._tried("snapshot"):
                 self.finish()
 
+    @property
+    def derivation_due(self) -> bool:
+        """True when `derive_due` has something to do."""
+        return self.export_due or self.series_due or self.iceberg.has_ended or self.iceberg.is_due
+
     def derive_due(self) -> None:
         """Make series, an export and Iceberg tables, each if due. A failure is treated as above."""
+        if self.export_due:  # counts series as well
+            with self._tried("export"):
+                self.export()
         if self.series_due:
             with self._tried("series"):
                 self.count_series()
-        if self.export_due:
-            with self._tried("export"):
-                self.export()
         if self.iceberg.has_ended:
             with self._tried("iceberg"):
                 self.iceberg.finish()
@@ -223,7 +228,8 @@ class Snapshots:
     @contextmanager
     def _newest_kept(self) -> Iterator[Path]:
         """The newest snapshot, which is not pruned until the block ends."""
-        self._derived_from = snapshot = self.current.resolve()
+        while (snapshot := self.current.resolve()) != self._derived_from:
+            self._derived_from = snapshot
         try:
             yield snapshot
         finally:

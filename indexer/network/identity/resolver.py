@@ -22,6 +22,7 @@ from indexer.network.http.client import (
 from indexer.network.identity import did_documents
 from indexer.network.identity.did_documents import Document
 from indexer.network.identity.handles import Handles
+from indexer.network.identity.plc_directory import NO_SUCH_DOCUMENT, PlcDirectory
 from schemas.backoff import Backoff
 from schemas.ids import INVALID_HANDLE, Did, Handle
 
@@ -37,9 +38,6 @@ LOOKS_RETRIES = 10.0  # the same in retries, where those are quick: a flood come
 DOCUMENT_BYTES = 64 << 10
 LOG_BYTES = 1 << 20
 DOCUMENT_SECONDS = 8.0
-PAUSE_SECONDS = 30.0  # for a directory that answers 429 without a Retry-After
-LONGEST_PAUSE_SECONDS = 600.0
-NO_SUCH_DOCUMENT = (301, 302, 303, 307, 308, 404, 410)  # identities do not redirect
 
 LOOKUPS = Counter(
     "fmsvc_identity_lookups_total", "Identities asked for, by where the answer was.", ["answer"]
@@ -60,7 +58,8 @@ class _Kept:
 class Resolver:
     """Resolves did:plc and did:web. A DID that does not exist has no PDS and an invalid handle.
 
-    `operators`: the client for the PLC directory, if the operator set it; else `outbound`.
+    `operators`: the client for the PLC directory, if the operator set it; else `outbound`. Of one identity
+    there are LOOKS look-ups in a minute at most.
     """
 
     def __init__(
@@ -75,7 +74,7 @@ class Resolver:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._outbound = outbound
-        self._operators = operators or outbound
+        self._directory = PlcDirectory(operators or outbound, retry_seconds, clock)
         self._handles = handles
         self._plc_url = plc_url
         self._allow_loopback = allow_loopback
@@ -85,8 +84,6 @@ class Resolver:
         self._clock = clock
         self._kept: OrderedDict[Did, _Kept] = OrderedDict()
         self._flights: dict[Did, asyncio.Task[IdentityFact]] = {}
-        self._resting: set[Did] = set()
-        self._directory_until = 0.0  # when its pause ends, by the clock
         self._looked: OrderedDict[Did, deque[float]] = OrderedDict()
 
     async def resolve(self, did: Did) -> IdentityFact:
@@ -109,7 +106,7 @@ class Resolver:
         """The account's signing keys, newest first; only did:plc has a log of them. Raises OutboundError."""
         if not did.startswith("did:plc:"):
             return ()
-        log = await self._ask_directory(f"{self._plc_url}/{did}/log", LOG_BYTES)
+        log = await self._directory.fetch(f"{self._plc_url}/{did}/log", LOG_BYTES)
         try:
             return did_documents.former_keys(log)
         except ValueError:
@@ -117,13 +114,13 @@ class Resolver:
 
     def remember(self, facts: IdentityFact, seconds_ago: float) -> None:
         """Cache an identity that was resolved before the last restart, so long ago."""
-        self._keep(facts.did, facts, KEEP_SECONDS - seconds_ago)
+        if not _is_incomplete(facts):
+            self._keep(facts.did, facts, KEEP_SECONDS - seconds_ago)
 
     def forget(self, did: Did) -> None:
         """Drop the cached identity, which may have changed, and ignore a look-up in flight."""
         self._kept.pop(did, None)
-        if did not in self._resting:
-            self._flights.pop(did, None)
+        self._flights.pop(did, None)
 
     def forget_all(self) -> None:
         """Drop all cached identities: any may have changed."""
@@ -151,7 +148,7 @@ class Resolver:
                 self._keep_incomplete(did, error)
         elif error is None and not flight.cancelled():
             facts = flight.result()
-            if facts.handle is None or facts.signing_key is None:
+            if _is_incomplete(facts):
                 self._keep_incomplete(did, facts)
             else:
                 self._keep(did, facts, KEEP_SECONDS)
@@ -167,23 +164,21 @@ class Resolver:
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
 
-    async def _rest(self, did: Did) -> None:
+    def _note_look_up(self, did: Did) -> None:
         """Limit look-ups of one identity: any account or relay can cause them, by a flood of events."""
         looked = self._looked.setdefault(did, deque(maxlen=LOOKS))
         self._looked.move_to_end(did)
         while len(self._looked) > KEPT:
             self._looked.popitem(last=False)
-        seconds = looked[0] + self._looks_seconds - self._clock() if len(looked) == LOOKS else 0.0
-        if seconds > 0:
-            self._resting.add(did)
-            try:
-                await asyncio.sleep(seconds)
-            finally:
-                self._resting.discard(did)
-        looked.append(self._clock())
+        now = self._clock()
+        if len(looked) == LOOKS and (seconds := looked[0] + self._looks_seconds - now) > 0:
+            raise NotNow("this identity was looked up several times just now", seconds)
+        looked.append(now)
 
     async def _look_up(self, did: Did) -> IdentityFact:
-        await self._rest(did)
+        if did.startswith("did:plc:"):
+            self._directory.require()
+        self._note_look_up(did)
         with LATENCY.time():
             document = await self._document(did)
             if document is None:
@@ -200,7 +195,7 @@ class Resolver:
             return None
         try:
             if did.startswith("did:plc:"):
-                body = await self._ask_directory(url, DOCUMENT_BYTES)
+                body = await self._directory.fetch(url, DOCUMENT_BYTES)
             else:
                 body = await self._outbound.fetch(url, DOCUMENT_BYTES, DOCUMENT_SECONDS)
             return did_documents.parse_document(did, body, allow_loopback=self._allow_loopback)
@@ -219,19 +214,6 @@ class Resolver:
         except ValueError:
             return None
 
-    async def _ask_directory(self, url: str, max_bytes: int) -> bytes:
-        """The body of its answer. Raises NotNow during a pause that it asked for, or OutboundError."""
-        if (seconds := self._directory_until - self._clock()) > 0:
-            raise NotNow("the directory asked for a pause", seconds)
-        try:
-            return await self._operators.fetch(url, max_bytes, DOCUMENT_SECONDS)
-        except Answered as answered:
-            if not answered.transient or (answered.status != 429 and answered.retry_after is None):
-                raise
-            seconds = min(answered.retry_after or PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
-            self._directory_until = self._clock() + seconds
-            raise NotNow("the directory asked for a pause", seconds) from answered
-
     async def _handle(self, did: Did, claimed: Handle | None) -> Handle | None:
         """The claimed handle when it names this DID in turn; None when no look-up was possible."""
         if claimed is None:
@@ -240,3 +222,8 @@ class Resolver:
             return claimed if await self._handles.find(claimed) == did else INVALID_HANDLE
         except OutboundError:
             return None
+
+
+def _is_incomplete(facts: IdentityFact) -> bool:
+    """Whether a part that is usually there is missing: a labeler may have the key of its labels alone."""
+    return facts.handle is None or (facts.signing_key is None and facts.label_key is None)

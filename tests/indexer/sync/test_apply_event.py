@@ -56,6 +56,10 @@ class Applier:
                 pytest.fail(f"no event of these kinds: {event}")
         return batch
 
+    def resolved(self, did: Did) -> None:
+        """The account's identity was resolved."""
+        self._applier.resolved(did)
+
     def know(self, repo: ForgedRepo, head: RepoHead, key: SigningKey | None = None) -> None:
         """Have the repo stored with this head and the account's signing key."""
         stored = StoredRepo(Did(repo.did), head, (key or repo.key).multibase, None)
@@ -212,3 +216,28 @@ def test_an_identity_event_has_handle_pds_and_key_resolved_again(applier: Applie
     assert batch.stale == {repo.did}
     assert applier.forgotten == [repo.did]
     assert [one.rev for one in waiting] == [repo.rev]
+
+
+@pytest.mark.parametrize(
+    ("state", "lacks_key", "key", "is_asked"),
+    [
+        ("error", True, "zKey", True),
+        ("resyncing", True, "zKey", True),
+        ("error", True, None, False),
+        ("error", False, "zKey", False),
+        ("active", True, "zKey", False),
+    ],
+)
+def test_a_resync_is_tried_at_once_only_where_a_key_was_missing(
+    state: State, lacks_key: bool, key: str | None, is_asked: bool
+) -> None:
+    """Others have a reason for their pause: a server that is down, or a repo that is too large."""
+    applier, did = Applier(), Did("did:plc:waiting")
+    applier.resolved(did)
+    applier.repos.become(did, RepoHead(state))
+    applier.repos.learn(did, key, None)
+    applier.repos[did].lacks_key = lacks_key
+
+    applier.resolved(did)
+
+    assert applier.asked == [did] * is_asked

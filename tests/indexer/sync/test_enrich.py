@@ -8,11 +8,14 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from indexer.catalog.tables.images import Picture
+from indexer.catalog.writing.batch import Batch, BatchResult
+from indexer.catalog.writing.intake import Intake
 from indexer.network.http.client import Outbound, OutboundError
 from indexer.network.identity.dns import Dns
 from indexer.network.identity.handles import Handles
 from indexer.network.identity.resolver import Resolver
 from indexer.sync import enrich
+from indexer.sync.states import Repos
 from schemas.ids import Did
 from tests.network.doubles import ALICE, Pages, document, service
 
@@ -83,3 +86,34 @@ async def test_a_server_that_is_down_is_to_be_asked_again() -> None:
         await measured(503, b"")
 
     assert failed.value.transient
+
+
+class FullIntake(Intake):
+    """Has room only after the account's identity was resolved anew."""
+
+    def __init__(self, resolver: Resolver) -> None:
+        super().__init__(_write, batch_rows=1, batch_seconds=1.0, buffer_bytes=1)
+        self._resolver: Resolver | None = resolver
+
+    async def room(self) -> None:
+        resolver, self._resolver = self._resolver, None
+        if resolver is not None:
+            resolver.forget(ALICE)
+            await resolver.resolve(ALICE)
+
+
+async def _write(_: Batch) -> BatchResult:
+    raise AssertionError("nothing is written")
+
+
+async def test_an_identity_that_is_resolved_anew_meanwhile_is_not_lost() -> None:
+    """As a resync may, or an event; whether it queues the account again does not matter."""
+    async with Pages() as server, Outbound(Dns(), allow_loopback=True) as outbound:
+        server.answers[f"/{ALICE}"] = (200, document(alsoKnownAs=[]))
+        resolver = Resolver(outbound, Handles(outbound, Dns()), plc_url=server.url, allow_loopback=True)
+        intake, resolved = FullIntake(resolver), list[Did]()
+        enrichment = enrich.Enrichment(resolver, outbound, intake, Repos(), resolved.append)
+
+        await enrichment.identity(ALICE)
+
+    assert [facts.did for facts in intake.batch.identities] == resolved == [ALICE]

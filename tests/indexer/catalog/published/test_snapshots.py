@@ -289,6 +289,22 @@ def test_a_first_export_waits_for_the_catch_up(
     assert (before, exported(snapshots)) == (None, 2)
 
 
+def test_a_first_export_is_not_of_the_snapshot_before_the_catch_up(
+    one_track_writer: Writer, snapshots: Snapshots
+) -> None:
+    """Where the next snapshot takes long, or cannot be made for a while."""
+    publish_due(snapshots)
+    write(one_track_writer, put("ana", "track", 1, at=2))
+    snapshots.caught_up()
+
+    snapshots.derive_due()
+    before = exported(snapshots)
+    snapshots.publish()
+    snapshots.derive_due()
+
+    assert (before, exported(snapshots)) == (None, 2)
+
+
 def test_a_first_export_waits_no_longer_than_any_other(snapshots: Snapshots, clock: Clock) -> None:
     """A network that is never read to its end."""
     publish_due(snapshots)

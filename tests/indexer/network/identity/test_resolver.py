@@ -16,7 +16,7 @@ from indexer.network.http.client import NotNow, Outbound, OutboundError
 from indexer.network.identity.dns import Dns
 from indexer.network.identity.handles import Handles
 from indexer.network.identity.resolver import Resolver
-from schemas.ids import Did, Handle
+from schemas.ids import INVALID_HANDLE, Did, Handle
 from tests.network.doubles import ALICE, HANDLE, HOSTED, KEY, Names, NameServer, Pages, document, service
 
 MALLORY = Did("did:plc:mallorymallorymallory222")
@@ -260,25 +260,6 @@ async def test_a_failure_is_remembered_for_longer_each_time_up_to_a_minute(world
     assert (await world.resolver.resolve(ALICE)).pds == HOSTED
 
 
-@pytest.mark.parametrize(("header", "seconds"), [("20", 20.0), ("", 30.0), ("86400", 600.0)])
-async def test_a_directory_that_asks_for_a_pause_is_not_asked_for_any_account(
-    world: World, header: str, seconds: float
-) -> None:
-    """Many accounts may wait for it, and each of them alone would ask too often."""
-    world.publish(b"", 429)
-    world.publish(document(MALLORY, alsoKnownAs=[]), did=MALLORY)
-    world.directory.headers = {"Retry-After": header} if header else {}
-    for world.now, did in ((0.0, ALICE), (0.1, MALLORY), (seconds - 0.1, ALICE)):
-        with pytest.raises(NotNow) as refused:
-            await world.resolver.resolve(did)
-        assert refused.value.retry_after == pytest.approx(seconds - world.now)
-    asked_in_pause = len(world.directory.asked)
-    world.now = seconds + 0.1
-
-    assert (await world.resolver.resolve(MALLORY)).pds == HOSTED
-    assert asked_in_pause == 1
-
-
 async def test_an_account_that_the_directory_does_not_show_yet_is_found_a_moment_later(world: World) -> None:
     """The directory may be slower than the account's first commit."""
     unknown = await world.resolver.resolve(ALICE)
@@ -288,6 +269,40 @@ async def test_an_account_that_the_directory_does_not_show_yet_is_found_a_moment
     known = await world.resolver.resolve(ALICE)
 
     assert (unknown.signing_key, known.signing_key) == (None, KEY)
+
+
+async def test_an_account_without_a_key_is_looked_up_again_after_a_restart(world: World) -> None:
+    world.publish(document(alsoKnownAs=[]))
+
+    world.resolver.remember(IdentityFact(ALICE, INVALID_HANDLE, None, None), seconds_ago=5)
+
+    assert (await world.resolver.resolve(ALICE)).signing_key == KEY
+
+
+async def test_a_labeler_without_a_repo_is_remembered_as_others_are(world: World) -> None:
+    """It may have the key of its labels alone, and each of its frames asks for that."""
+    method = {"id": "#atproto_label", "type": "Multikey", "controller": ALICE, "publicKeyMultibase": KEY}
+    world.publish(document(alsoKnownAs=[], verificationMethod=[method]))
+    for world.now in (0.0, 60.0, 3599.0):
+        assert (await world.resolver.resolve(ALICE)).label_key == KEY
+
+    assert len(world.directory.asked) == 1
+
+
+async def test_a_flood_of_events_of_one_account_looks_it_up_six_times_a_minute(world: World) -> None:
+    """The next look-up is refused rather than kept waiting, which would hold up other accounts."""
+    world.publish(document(alsoKnownAs=[]))
+    for _ in range(6):
+        world.now += 1
+        await world.resolver.resolve(ALICE)
+        world.resolver.forget(ALICE)
+
+    with pytest.raises(NotNow) as refused:
+        await world.resolver.resolve(ALICE)
+    world.now += refused.value.retry_after + 0.1
+
+    assert refused.value.retry_after == 55.0
+    assert (await world.resolver.resolve(ALICE)).signing_key == KEY
 
 
 async def test_answers_are_remembered_for_an_hour(world: World) -> None:
