@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import json
 import re
-import tempfile
+import secrets
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -40,8 +40,10 @@ async def fetch_file(
     """
     if not output.parent.is_dir():
         raise ConfigurationError(f"There is no folder {output.parent}.")
-    with tempfile.NamedTemporaryFile(dir=output.parent, prefix=".fmsvc-", delete=False) as file:
-        part = Path(file.name)
+    if output.is_dir():
+        raise ConfigurationError(f"{output} is a folder; name a file in it.")
+    part = output.with_name(f".fmsvc-{secrets.token_hex(8)}")  # readable as other new files are
+    with part.open("xb") as file:
         try:
             await _fill(http, path_of(*path), file, timeout, on_progress)
             if sha256 is not None and _digest(part) != sha256:

@@ -21,6 +21,9 @@ PlaylistId = Annotated[str, Parameter(help="The playlist's id.")]
 AlbumId = Annotated[str, Parameter(help="The album's id.")]
 Artist = Annotated[str, Parameter(help="The account's handle or DID.")]
 Limit = Annotated[int, Parameter(name="--limit", validator=Number(gte=1), help="The most to list.")]
+PerKind = Annotated[
+    int, Parameter(name="--limit", validator=Number(gte=1, lte=50), help="The most to list of each kind.")
+]
 Yes = Annotated[
     bool, Parameter(name=("--yes", "-y"), negative="", show_default=False, help="Ask no question.")
 ]

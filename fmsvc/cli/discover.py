@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from fmsvc.cli import columns
-from fmsvc.cli.arguments import Limit
+from fmsvc.cli.arguments import Limit, PerKind
 from fmsvc.cli.output import PLAIN, Output
 from fmsvc.cli.service import THE_SERVICE, Service
 
@@ -18,7 +18,7 @@ def search(
         str | None,
         Parameter(help="Some of tracks, artists, albums, playlists and tags, with commas between."),
     ] = None,
-    limit: Limit = 20,
+    limit: PerKind = 20,
     service: Service = THE_SERVICE,
     output: Output = PLAIN,
 ) -> None:

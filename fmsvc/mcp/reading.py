@@ -56,7 +56,7 @@ async def search(
         str | None,
         Field(max_length=60, description="Of tracks,artists,albums,playlists,tags; comma-separated."),
     ] = None,
-    limit: Annotated[int, Field(ge=1, le=50)] = 20,
+    limit: Annotated[int, Field(ge=1, le=50, description="The most of each kind.")] = 20,
     cursor: Cursor = None,
     adult: Adult = False,
 ) -> shapes.SearchResults:

@@ -24,13 +24,13 @@ def error_page(refused: Answer[Any], path: str, form_on: str | None, renderer: R
         return responses.sign_in(form_on, "sign-in-first")
     if form_on is not None and told.get("detail") == Code.SCOPE_UPGRADE_REQUIRED:
         return responses.redirect_with_notice(form_on, "permission-missing")
+    errors = told.get("errors") or ()
     if path.startswith("/embed/"):
         message = _GONE if refused.status == HTTPStatus.NOT_FOUND else told.get("message")
-        body = renderer.page("embed_gone.html", message=message)
+        body = renderer.page("embed_gone.html", message=message, errors=errors)
         headers = security_headers.page_headers(renderer.addresses.base_url)
         return Answer(body, HTML, refused.status, {**headers, **refused.headers, **BY_ACCEPT})
     shown = {name: told.get(name) for name in ("detail", "message")}
-    errors = told.get("errors") or ()
     body = renderer.page("error.html", status=refused.status, errors=errors, form_on=form_on, **shown)
     headers = {**security_headers.bare_headers(), **refused.headers, **BY_ACCEPT}
     return Answer(body, HTML, refused.status, headers)

@@ -14,6 +14,7 @@ from fmsvc import (
     ArtistProfilePatch,
     AsyncClient,
     Client,
+    ConfigurationError,
     NotAuthenticatedError,
     NotFoundError,
     PublishingDefaults,
@@ -225,7 +226,11 @@ async def _albums_and_publishing(client: Any, artist: Artist, song: Path, folder
     job = await client.publishing.set_album(str(album.id), PublishingDefaults(), replace_overrides=True)
     assert (await client.jobs.wait(job.job_id)).status == "completed"
 
+    with pytest.raises(ConfigurationError, match="is a folder"):
+        await client.albums.archive(str(album.id), folder)
     path = await client.albums.archive(str(album.id), folder / "tides.zip")
+    (folder / "any file").touch()
+    assert path.stat().st_mode == (folder / "any file").stat().st_mode
     with zipfile.ZipFile(path) as archive:
         assert [archive.read(name) for name in archive.namelist()] == [song.read_bytes()]
 

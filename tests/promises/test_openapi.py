@@ -42,6 +42,17 @@ def test_every_operation_is_described(name):
         assert ("content" in response) is (status not in ("101", "204", "302", "303", "304"))
 
 
+def test_each_refusal_has_an_example_of_its_own():
+    """An absent track and a wrong parameter do not look alike."""
+    refusals = OPERATIONS["get /tracks/{track_id}"]["responses"]
+    shown = {
+        status: refusals[status]["content"]["application/json"]["example"] for status in ("404", "422", "503")
+    }
+
+    assert shown["404"] == {"detail": "not_found", "message": "The resource does not exist."}
+    assert (shown["422"]["detail"], shown["503"]["detail"]) == ("invalid_request", "index_not_ready")
+
+
 def test_who_may_use_a_route_is_described():
     """By cookie or bearer token; where nobody needs to be signed in, also without."""
     somebody, anybody = [{"cookie": []}, {"bearer": []}], [{}, {"cookie": []}, {"bearer": []}]

@@ -261,11 +261,15 @@ def _responses(endpoint: Endpoint, shapes: _Shapes) -> dict[str, Any]:
         responses[str(int(endpoint.redirects))] = {
             "description": "A redirect to Location. With `Accept: application/json`, the URL as JSON instead."
         }
-    for status, sentences in _refusals(endpoint).items():
-        body = shapes.of(_refusal_shape(endpoint, status))
+    for status, kinds in _refusals(endpoint).items():
+        shape = _refusal_shape(endpoint, status)
+        content = {"schema": shapes.of(shape)}
+        if shape is ErrorBody:
+            # One alone: the page of the reference has no name for the choice among several.
+            content["example"] = {"detail": kinds[0].code, "message": kinds[0].sentence}
         responses[str(int(status))] = {
-            "description": " ".join(sentences),
-            "content": {JSON: {"schema": body}},
+            "description": " ".join(kind.sentence for kind in kinds),
+            "content": {JSON: content},
         }
     return responses
 
@@ -283,7 +287,7 @@ def _refusal_shape(endpoint: Endpoint, status: HTTPStatus) -> Any:
     return _shape(endpoint.signature.returns) if reports else ErrorBody
 
 
-def _refusals(endpoint: Endpoint) -> Mapping[HTTPStatus, list[str]]:
+def _refusals(endpoint: Endpoint) -> Mapping[HTTPStatus, list[type[errors.ApiError]]]:
     kinds = [*endpoint.raises, *_ALWAYS]
     if any(parameter.place == "path" for parameter in endpoint.signature.parameters):
         kinds.append(errors.NotFound)
@@ -296,9 +300,9 @@ def _refusals(endpoint: Endpoint) -> Mapping[HTTPStatus, list[str]]:
     kinds += _admission_refusals(endpoint)
     if not endpoint.operational and {Index, Snapshots} & set(endpoint.signature.services.values()):
         kinds.append(errors.IndexNotReady)
-    found: dict[HTTPStatus, list[str]] = {}
+    found: dict[HTTPStatus, list[type[errors.ApiError]]] = {}
     for kind in sorted(dict.fromkeys(kinds), key=lambda kind: (kind.status, kind.__name__)):
-        found.setdefault(kind.status, []).append(kind.sentence)
+        found.setdefault(kind.status, []).append(kind)
     return found
 
 

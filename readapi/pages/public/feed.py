@@ -1,6 +1,6 @@
 """Feeds of tracks: RSS 2.0 as podcast applications read it, and JSON Feed 1.1.
 
-https://www.rssboard.org/rss-specification, https://podcasters.apple.com/support/823-podcast-requirements,
+https://www.rssboard.org/rss-specification, https://www.rssboard.org/rss-profile, https://podcasters.apple.com/support/823-podcast-requirements,
 https://podcasting2.org/docs/podcast-namespace, https://www.jsonfeed.org/version/1.1/
 """
 
@@ -30,7 +30,7 @@ ET.register_namespace("podcast", _PODCAST)
 def render_rss(channel: Channel, items: Iterable[Item], addresses: Addresses) -> bytes:
     """RSS 2.0 with enclosures, as podcast applications read it.
 
-    The length of an enclosure is stated where it is known: records do not tell it.
+    An enclosure must have a length: 0 where it is not known, as the profile of the RSS Advisory Board says.
     """
     held = list(items)
     root = ET.Element("rss", version="2.0")
@@ -99,9 +99,8 @@ def _add_item(parent: ET.Element, item: Item) -> None:
         _add(found, "category", tag)
     if item.audio:
         media_type = item.media_type or "application/octet-stream"
-        enclosure = ET.SubElement(found, "enclosure", url=item.audio, type=media_type)
-        if item.audio_bytes is not None:
-            enclosure.set("length", str(item.audio_bytes))
+        length = str(item.audio_bytes or 0)
+        ET.SubElement(found, "enclosure", url=item.audio, type=media_type, length=length)
     _add(found, f"{{{_ITUNES}}}title", item.title)
     _add(found, f"{{{_ITUNES}}}author", item.artist)
     _add(found, f"{{{_ITUNES}}}explicit", _yes_or_no(item.is_explicit))

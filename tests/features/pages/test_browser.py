@@ -321,8 +321,9 @@ async def test_a_site_chooses_how_its_player_looks(site: Published, chromium: Br
 
         assert inks["light"] == inks["auto"] != inks["dark"]
     for wrong in ("theme=pink", "color=red", "color=fff;}"):
-        async with site.get(f"{players[0]}?{wrong}") as answer:
+        async with site.get(f"{players[0]}?{wrong}", headers={"Accept": "text/html"}) as answer:
             assert answer.status == 422
+            assert f"<code>{wrong.partition('=')[0]}</code>: " in await answer.text()
 
 
 async def test_a_page_controls_the_player_that_it_holds(site: Published, chromium: Browser, elsewhere: str):

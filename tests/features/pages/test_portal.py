@@ -211,6 +211,10 @@ async def test_everything_works_without_scripts(plain: PlainBrowser) -> None:
     assert await plain.shows(album, "Plain Album")
     described = await plain.sent(track, title="Plainer Song", album="Plain Album", image=b"", tags="b")
     page = await plain.text(described)
+    for address, name in ((track, "Plainer Song"), (album, "Plain Album")):
+        title = (await plain.text(address)).partition("<title>")[2].partition("</title>")[0]
+        assert f"{name} – " in title
+        assert "bdi" not in title
     job = await plain.sent(f"{track}/publishing", **SIGNED_IN)
     assert await plain.shows(job, "changed")
     shown = await plain.text(track)
