@@ -17,7 +17,9 @@ _UPLOAD = re.compile(  # requests whose purpose is to send a file
 )
 _PICTURES = "/img/"  # of which a page shows many
 _SQL = ("/sql", "/sql/", "/data/sql", "/data/sql/")
-_LOOKING = (("GET", "/login"), ("HEAD", "/login"))
+_LOOKING = {  # pages that only show something: the form, and a program's token at the end of a sign-in
+    (method, path) for method in ("GET", "HEAD") for path in ("/login", "/login/arrived")
+}
 ACCOUNTS = 10  # a server may send as much as so many accounts together
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 

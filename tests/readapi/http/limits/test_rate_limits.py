@@ -111,3 +111,13 @@ async def test_opening_the_sign_in_page_is_no_attempt_to_sign_in(method: str, li
     limits = RateLimits(Settings(), Clock())
 
     assert limits.hit("a", "/login", method).limit == limit
+
+
+async def test_the_page_at_the_end_of_a_sign_in_is_never_the_request_too_many() -> None:
+    """It shows a program's token, which would be lost."""
+    limits = RateLimits(Settings(), Clock())
+    for _ in range(11):
+        refused = limits.hit("a", "/auth/callback")
+
+    assert not refused.allowed
+    assert limits.hit("a", "/login/arrived", "GET").allowed
