@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import httpx2
 from pydantic import BaseModel, ValidationError
 
-from fmsvc.errors import AnswerError, make_refusal
+from fmsvc.errors import AnswerError, UnreachableError, make_refusal
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -32,6 +32,16 @@ def retry_wait(response: httpx2.Response, attempt: int) -> float | None:
     except (TypeError, ValueError):
         return backoff(attempt)
     return max(0.0, seconds) if seconds <= _MAX_WAIT_SECONDS else None
+
+
+def find_reason(url: str, error: Exception) -> UnreachableError:
+    """The exception for a request to this URL that brought no complete answer."""
+    address = url.partition("?")[0]
+    if isinstance(error, httpx2.ConnectError):
+        return UnreachableError(f"{address} cannot be reached: no connection, or no such host.")
+    if isinstance(error, httpx2.TimeoutException):
+        return UnreachableError(f"{address} did not answer in time.")
+    return UnreachableError(f"{address} gave no complete answer.")
 
 
 def media_type(response: httpx2.Response) -> str:

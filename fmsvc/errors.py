@@ -101,7 +101,7 @@ def make_refusal(
     message = said if isinstance(said, str) and said else f"The service answered with status {status}."
     kind = SetupRequiredError if code in _SETUP else _BY_STATUS.get(status, RefusedError)
     return kind(
-        " ".join([message, *_faults(found.get("errors"))])[:2000],
+        " ".join([message.replace("; see errors.", "."), *_faults(found.get("errors"), message)])[:2000],
         status=status,
         code=code,
         request_id=request_id,
@@ -109,7 +109,9 @@ def make_refusal(
     )
 
 
-def _faults(errors: object) -> list[str]:
-    """Fields that the service found wrong, each with the reason."""
+def _faults(errors: object, message: str) -> list[str]:
+    """Fields that the service found wrong, each with the reason, unless that is the message itself."""
     named = [one for one in errors if isinstance(one, dict)] if isinstance(errors, list) else []
-    return [f"{one.get('field')}: {one.get('message')}" for one in named[:20]]
+    return [
+        f"{one.get('field')}: {one.get('message')}" for one in named[:20] if one.get("message") != message
+    ]

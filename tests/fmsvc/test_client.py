@@ -15,6 +15,7 @@ import pytest
 import fmsvc
 from docs.generate_sync import generate
 from fmsvc import AsyncClient, Client
+from fmsvc.errors import make_refusal
 
 TRACK = {
     "id": 7,
@@ -271,3 +272,22 @@ async def test_the_asynchronous_client_does_the_same():
     async with AsyncClient(api_url="https://api.test", token="", transport=transport) as made:
         assert [track.id async for track in made.tracks.iterate()] == [7]
         assert [track.id for track in await made.tracks.list()] == [7]
+
+
+@pytest.mark.parametrize(
+    ("message", "errors", "said"),
+    [
+        (
+            "A parameter is invalid; see errors.",
+            [{"field": "type", "message": "must be tracks or albums"}],
+            "A parameter is invalid. type: must be tracks or albums",
+        ),
+        ("No account has this name.", [{"field": "handle", "message": "No account has this name."}], ""),
+        ("It is too large.", "no list", ""),
+    ],
+)
+def test_a_refusal_names_each_fault_once(message: str, errors: object, said: str):
+    """The service's sentence refers to a list that a program's users do not see."""
+    refusal = make_refusal(422, {"detail": "invalid_request", "message": message, "errors": errors}, None)
+
+    assert str(refusal) == (said or message)

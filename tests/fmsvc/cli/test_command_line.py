@@ -221,7 +221,9 @@ async def test_a_service_that_is_not_there(tmp_path: Path, monkeypatch: pytest.M
     result = await Program(tmp_path, "http://127.0.0.1:9", "t").run("tracks", "list")
 
     assert (result.code, result.out) == (exit_codes.UNAVAILABLE, "")
-    assert result.err == "fmsvc: http://127.0.0.1:9/tracks/ gave no complete answer.\n"
+    assert (
+        result.err == "fmsvc: http://127.0.0.1:9/tracks/ cannot be reached: no connection, or no such host.\n"
+    )
 
 
 @pytest.mark.parametrize("shell_name", ["bash", "zsh", "fish"])
