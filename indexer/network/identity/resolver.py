@@ -97,8 +97,7 @@ class Resolver:
         flight = self._flights.get(did)
         if flight is None:
             LOOKUPS.labels("network").inc()
-            flight = self._flights[did] = asyncio.create_task(self._look_up(did))
-            flight.add_done_callback(lambda landed: self._landed(did, landed))
+            flight = self._flights[did] = asyncio.create_task(self._fly(did))
         # One caller giving up must not fail the others.
         return await asyncio.shield(flight)
 
@@ -138,20 +137,25 @@ class Resolver:
         kept = self._kept.get(facts.did)
         return kept is not None and kept.answer is facts
 
-    def _landed(self, did: Did, flight: "asyncio.Task[IdentityFact]") -> None:
-        error = None if flight.cancelled() else flight.exception()
-        if self._flights.get(did) is not flight:
-            return
-        del self._flights[did]
-        if isinstance(error, OutboundError):
-            if not error.unasked:
-                self._keep_incomplete(did, error)
-        elif error is None and not flight.cancelled():
-            facts = flight.result()
-            if _is_incomplete(facts):
-                self._keep_incomplete(did, facts)
-            else:
-                self._keep(did, facts, KEEP_SECONDS)
+    async def _fly(self, did: Did) -> IdentityFact:
+        """Look up, and cache the outcome before any caller has it, unless the DID was forgotten meanwhile."""
+        try:
+            answer: IdentityFact | OutboundError = await self._look_up(did)
+        except OutboundError as error:
+            answer = error
+        finally:
+            is_current = self._flights.get(did) is asyncio.current_task()
+            if is_current:
+                del self._flights[did]
+        if isinstance(answer, OutboundError):
+            if is_current and not answer.unasked:
+                self._keep_incomplete(did, answer)
+            raise answer
+        if is_current and _is_incomplete(answer):
+            self._keep_incomplete(did, answer)
+        elif is_current:
+            self._keep(did, answer, KEEP_SECONDS)
+        return answer
 
     def _keep_incomplete(self, did: Did, answer: IdentityFact | OutboundError) -> None:
         times = 1 + (self._kept[did].incomplete if did in self._kept else 0)

@@ -323,6 +323,19 @@ async def test_many_who_ask_at_once_make_one_request(world: World) -> None:
     assert len(world.directory.asked) == 1
 
 
+async def test_an_identity_is_cached_before_its_look_up_is_over(world: World) -> None:
+    """Who asks in that moment has the cached one, as everyone after it."""
+    world.publish(document(alsoKnownAs=[]))
+    asking = asyncio.create_task(world.resolver.resolve(ALICE))
+    await asyncio.sleep(0)
+    flight = world.resolver._flights[ALICE]
+    while not flight.done():  # noqa: ASYNC110 - each moment counts
+        await asyncio.sleep(0)
+
+    assert world.resolver.holds(await world.resolver.resolve(ALICE))
+    assert world.resolver.holds(await asking)
+
+
 async def test_one_who_gives_up_does_not_fail_the_others(world: World) -> None:
     world.publish(document(alsoKnownAs=[]))
     world.directory.delay_seconds = 0.05
