@@ -304,7 +304,9 @@ def pages(text: str) -> dict[str, bytes]:
         "embed_list.html": RENDERER.page("embed_list.html", **collection(text, heard)),
         "list.html": RENDERER.page("list.html", **collection(text, heard)),
         "artist.html": RENDERER.page("artist.html", **person(text, heard)),
-        "embed_gone.html": RENDERER.page("embed_gone.html", message=text),
+        "embed_gone.html": RENDERER.page(
+            "embed_gone.html", message=text, errors=[{"field": text, "message": text}]
+        ),
         "error.html": RENDERER.page(
             "error.html", status=404, detail="not_found", message=text, errors=[], form_on="/track/1"
         ),
