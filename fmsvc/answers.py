@@ -34,7 +34,7 @@ def retry_wait(response: httpx2.Response, attempt: int) -> float | None:
     return max(0.0, seconds) if seconds <= _MAX_WAIT_SECONDS else None
 
 
-def find_reason(url: str, error: Exception) -> UnreachableError:
+def make_unreachable(url: str, error: Exception) -> UnreachableError:
     """The exception for a request to this URL that brought no complete answer."""
     address = url.partition("?")[0]
     if isinstance(error, httpx2.ConnectError):

@@ -13,7 +13,7 @@ from fmsvc.addresses import check_redirect, find_api_url, origin, path_of
 from fmsvc.answers import (
     Model,
     backoff,
-    find_reason,
+    make_unreachable,
     media_type,
     members,
     next_cursor,
@@ -195,7 +195,7 @@ class Http:
                     check_redirect(url, self.api_url)
             raise AnswerError("The service redirects in circles.")
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
-            raise find_reason(url, error) from error
+            raise make_unreachable(url, error) from error
 
     def _credential(self, signed_in: bool) -> str | None:
         if self._token is None:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import httpx2
 
 from fmsvc._async.http import Http, open_pool, read_bounded
-from fmsvc.answers import find_reason
+from fmsvc.answers import make_unreachable
 from fmsvc.errors import ProofError
 from fmsvc.models import VerifiedRecord
 
@@ -49,7 +49,7 @@ async def fetch_document(url: str) -> dict[str, Any]:
             body = await read_bounded(response, _MAX_DOCUMENT_BYTES)
             found = json.loads(body) if response.status_code == 200 else None
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise find_reason(url, error) from error
+        raise make_unreachable(url, error) from error
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):

@@ -42,11 +42,11 @@ class Enrichment:
 
     async def identity(self, did: Did) -> None:
         """Resolve an account's handle, PDS and signing key."""
-        facts = await self._resolver.resolve(did)
-        await self._intake.room()
-        while not self._resolver.holds(facts):  # It was forgotten or resolved again meanwhile.
+        while True:
             facts = await self._resolver.resolve(did)
             await self._intake.room()
+            if self._resolver.holds(facts):  # Else it was forgotten, or resolved again, meanwhile.
+                break
         self._repos.learn(did, facts.signing_key, facts.pds)
         self._intake.batch.identities.append(facts)
         self._intake.added(1)
