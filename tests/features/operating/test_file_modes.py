@@ -17,7 +17,15 @@ OTHERS = 0o077
 def open_to_others(folder: Path) -> list[str]:
     """The files and folders that the group or others may read, write or enter."""
     found = [path for path in (folder, *folder.rglob("*")) if not path.is_symlink()]
-    return sorted(str(path.relative_to(folder)) for path in found if path.stat().st_mode & OTHERS)
+    return sorted(str(path.relative_to(folder)) for path in found if _mode(path) & OTHERS)
+
+
+def _mode(path: Path) -> int:
+    """The mode of a file, which a running service may have removed since it was listed."""
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        return 0
 
 
 @pytest.mark.network
