@@ -26,7 +26,7 @@ class ReadyResponse(web.StreamResponse):
 
     def __init__(self, written: Written) -> None:
         super().__init__(status=written.status)
-        self._content = written.content
+        self._content, self._rest = written.content, written.rest
         self._keep_alive = written.keep_alive
         self._writer: AbstractStreamWriter | None = None
 
@@ -37,6 +37,8 @@ class ReadyResponse(web.StreamResponse):
     async def write_eof(self, data: bytes = b"") -> None:
         assert self._writer is not None
         await self._writer.write(self._content)
+        if self._rest:
+            await self._writer.write(self._rest)
 
 
 class _Begun(NamedTuple):
@@ -178,7 +180,10 @@ class EagerConnection(web.RequestHandler):
             self._leave_to_task(arrived)
         else:
             parser.message_consumed()
-            transport.write(outcome.content)
+            if outcome.rest:
+                transport.writelines((outcome.content, outcome.rest))
+            else:
+                transport.write(outcome.content)
             if self._closes:
                 super().close()
                 transport.close()

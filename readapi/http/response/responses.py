@@ -20,17 +20,22 @@ Result = Answer[Any] | Kept | web.StreamResponse
 # Numbers: members of an enumeration take a microsecond to hash.
 _OK = HTTPStatus.OK.value
 _UNCHANGED = HTTPStatus.NOT_MODIFIED.value
+LONGEST_COPIED = 1 << 14  # bytes of a body
 _END = b"\r\n"
 _CLOSE = b"Connection: close\r\n\r\n"
 _KEEP = b"Connection: keep-alive\r\n\r\n"
 
 
 class Written(NamedTuple):
-    """A whole response as bytes: the framework would assemble the same ones each time."""
+    """A whole response as bytes: the framework would assemble the same ones each time.
+
+    `rest` goes after `content`: a long body, which costs more to copy than to hand over apart.
+    """
 
     status: int
     content: bytes
     keep_alive: bool
+    rest: bytes = b""
 
 
 class Responses:
@@ -62,6 +67,8 @@ class Responses:
         keep_alive = request.keep_alive
         # A Connection header where the HTTP version's default does not apply.
         end = _CLOSE if not keep_alive else _END if request.version >= HttpVersion11 else _KEEP
+        if len(body) > LONGEST_COPIED:
+            return Written(form.status, b"".join((form.head, stamp, end)), keep_alive, body)
         return Written(form.status, b"".join((form.head, stamp, end, body)), keep_alive)
 
     def without_request(self, answer: Answer[Any], request_id: str) -> Written:

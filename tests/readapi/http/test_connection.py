@@ -109,6 +109,12 @@ def flood(seen: Seen) -> Answer[str]:
     return Answer(FLOOD)
 
 
+@routes.get("/task/flood")
+async def flood_from_task() -> Answer[str]:
+    """Answer with more than fits on the way, in a task."""
+    return Answer(FLOOD)
+
+
 @pytest.fixture
 def seen() -> Seen:
     return Seen()
@@ -539,6 +545,11 @@ async def test_a_client_that_leaves_ends_what_waits(site: Site, seen: Seen) -> N
         connection[1].transport.abort()
         await seen.cancelled.wait()
     assert site.metrics.in_flight == 0
+
+
+@pytest.mark.parametrize("path", ["/flood", "/task/flood"])
+async def test_a_long_body_follows_its_head_and_another_response_follows_it(site: Site, path: str) -> None:
+    assert await asked(site, request(path), request("/plain")) == [(200, FLOOD), (200, b"false")]
 
 
 async def test_a_client_that_takes_no_answers_gets_no_more_of_them(site: Site, seen: Seen) -> None:
