@@ -24,11 +24,14 @@ _INDEX_FORMAT: Final = 7
 _STORE: Final = Struct("<IQB15x")  # version, where the list of blocks begins, how blocks are compressed
 _STORE_VERSION: Final = 2
 _UNCOMPRESSED: Final = 0
-_NUMBER: Final = Struct("<I")
+_ENTRY_BYTES: Final = (
+    4  # of the list at the end of a block: where each document begins, and how many there are
+)
 _NEIGHBOURS: Final = Struct("<II")
 _VARINT: Final = re.compile(rb"[\x00-\x7f]*[\x80-\xff]")  # seven bits a byte, least first, the last marked
 _MOST_HEAD_BYTES: Final = 128  # of the list of blocks: more than its layers ever need
 _HEAD: Final = Struct("<BIB")  # of a document: how many fields it has; the field, and its type
+_HEAD_BYTES: Final = _HEAD.size
 _ONE_FIELD: Final = 0x81
 _BYTES_TYPE: Final = 4
 _WILL_NEED: Final[int | None] = getattr(mmap, "MADV_WILLNEED", None)
@@ -50,6 +53,7 @@ class DocumentStore:
         self._mapped, self._bytes = mapped, memoryview(mapped)
         self._firsts, self._bounds = _blocks(self._bytes)
         self._every_16th = array("I", _strides(self._firsts))
+        self._entries = array("q", _entries(self._firsts, self._bounds))
         if hasattr(mmap, "MADV_RANDOM"):  # else 128 KiB are read from the disk for each document
             mapped.madvise(mmap.MADV_RANDOM)
         if self.count:
@@ -64,15 +68,14 @@ class DocumentStore:
 
     def get(self, number: int) -> memoryview:
         """The stored bytes of a document."""
-        packed, firsts, bounds = self._bytes, self._firsts, self._bounds
+        packed, firsts = self._bytes, self._firsts
         block = self._every_16th[number // _STRIDE]
-        while (following := firsts[block + 1]) <= number:
+        while firsts[block + 1] <= number:
             block += 1
-        start, first = bounds[block], firsts[block]
-        # A block ends with where its documents begin, and how many there are.
-        offsets = bounds[block + 1] - _NUMBER.size * (following - first + 1)
-        begin, stop = _NEIGHBOURS.unpack_from(packed, offsets + _NUMBER.size * (number - first))
-        at, end = start + begin + _HEAD.size, offsets if number == following - 1 else start + stop
+        entry, start = self._entries[block] + _ENTRY_BYTES * number, self._bounds[block]
+        begin, following = _NEIGHBOURS.unpack_from(packed, entry)
+        at = start + begin + _HEAD_BYTES
+        end = start + following if number + 1 < firsts[block + 1] else _end_of_documents(entry, following)
         # The length comes first, which is known already.
         return packed[at + (2 if 0x80 < end - at <= 0x4001 else _length_bytes(end - at)) : end]
 
@@ -83,24 +86,24 @@ class DocumentStore:
         threads of Python run meanwhile, which `get` would hold up.
         """
         entries = list(map(self._entry, numbers))
-        self._fetch([(entry, entry + _NEIGHBOURS.size) for entry, *_ in entries])
+        self._fetch([(entry, entry + _NEIGHBOURS.size) for entry, _, _ in entries])
         documents = []
-        for entry, start, offsets, last in entries:
-            begin, stop = _NEIGHBOURS.unpack_from(self._bytes, entry)
-            documents.append((start + begin, offsets if entry == last else start + stop))
+        for entry, start, is_last in entries:
+            begin, following = _NEIGHBOURS.unpack_from(self._bytes, entry)
+            end = _end_of_documents(entry, following) if is_last else start + following
+            documents.append((start + begin, end))
         self._fetch(documents)
 
-    def _entry(self, number: int) -> tuple[int, int, int, int]:
+    def _entry(self, number: int) -> tuple[int, int, bool]:
         """Where the file has the beginning of a document, counted from its block's.
 
-        Then the beginning of the block, the end of its documents, and where it has the beginning of the last.
+        Then the beginning of the block, and whether the document is its last.
         """
         firsts, block = self._firsts, self._every_16th[number // _STRIDE]
         while firsts[block + 1] <= number:
             block += 1
-        start, end = self._bounds[block], self._bounds[block + 1]
-        offsets = end - _NUMBER.size * (firsts[block + 1] - firsts[block] + 1)
-        return offsets + _NUMBER.size * (number - firsts[block]), start, offsets, end - _NEIGHBOURS.size
+        is_last = number + 1 == firsts[block + 1]
+        return self._entries[block] + _ENTRY_BYTES * number, self._bounds[block], is_last
 
     def _fetch(self, parts: Sequence[tuple[int, int]]) -> None:
         """Have parts of the file in memory, each from where it begins to where it ends."""
@@ -116,6 +119,11 @@ class DocumentStore:
                 for at in range(0, len(parts), _AT_ONCE):
                     copied = [self._bytes[begin:end] for begin, end in parts[at : at + _AT_ONCE]]
                     os.pwritev(aside.fileno(), copied, 0)
+
+
+def _end_of_documents(entry: int, count: int) -> int:
+    """Where a block's documents end: where its list begins, of which this is the last entry but the count."""
+    return entry - _ENTRY_BYTES * (count - 1)
 
 
 def _length_bytes(size: int) -> int:
@@ -169,6 +177,12 @@ def _strides(firsts: "array[int]") -> Iterator[int]:
     """The block of every 16th document: to search all of a large segment's costs more than all else."""
     for block, (first, following) in enumerate(pairwise(firsts)):
         yield from repeat(block, -(-following // _STRIDE) - -(-first // _STRIDE))
+
+
+def _entries(firsts: "array[int]", bounds: "array[int]") -> Iterator[int]:
+    """For each block, where the entry of the index's first document would be if the block had it, too."""
+    for following, end in zip(firsts[1:], bounds[1:], strict=True):
+        yield end - _ENTRY_BYTES * (following + 1)
 
 
 def _read_list(written: bytes) -> tuple[list[int], list[int]]:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import compress, islice
 from operator import itemgetter
 from typing import Final, NamedTuple
 
@@ -18,7 +18,7 @@ from readapi.index.paging import Position
 from readapi.index.search import tier as tiers
 from readapi.index.search.conditions import any_condition, condition_query
 from readapi.index.search.explain import Explainer, popular_keys
-from readapi.index.search.highlights import Highlighter
+from readapi.index.search.highlights import Highlighter, title_of
 from readapi.index.search.matches import RELAXED, STRICTLY, WITH_TYPOS, Hit, Matches, Place, Reach, Sort
 from readapi.index.search.query import QueryWords
 from readapi.index.search.tiers import Tiers
@@ -100,11 +100,10 @@ def execute_search(index: Index, wanted: Search, after: str | None, limit: int) 
         shown += _rate_hits(index, kind, matches, hits[:limit], wanted.sort)
     # Sorts that are stable keep equals in the order of their kinds.
     shown.sort(key=_BY_RELEVANCE if wanted.sort == "relevance" else _by_key)
-    rendered = _render_hits(index, shown, words)
-    results = [result for result, _ in rendered]
+    results, hits = _render_hits(index, shown, words)
     if wanted.explain:
-        results = _with_reasons(index, matches, results, [hit for _, hit in rendered])
-    is_exact = any(hit.tier in tiers.STRICT for _, hit in rendered)
+        results = _with_reasons(index, matches, results, hits)
+    is_exact = any(hit.tier in tiers.STRICT for hit in hits)
     return Found(words, results, matches.totals, _write_cursor(matches.reach, ends), is_exact)
 
 
@@ -143,20 +142,24 @@ def _rate_hits(
     )
 
 
-def _render_hits(index: Index, shown: Sequence[_Rated], words: QueryWords) -> list[tuple[bytes, Hit]]:
-    """Each result as JSON, and its hit; those that are taken down are left out."""
-    mark = Highlighter(words).of
-    results = index.hits([hit.address for _, _, hit in shown])
-    rendered = []
-    for result, (_, relevance, hit) in zip(results, shown, strict=True):
-        if result is None:
-            continue
-        marked = mark(result) if hit.minus_id > _NO_TRACK else None
-        if marked is None:
-            rendered.append((b"%b%b}" % (result, relevance), hit))
-        else:
-            rendered.append((b'%b%b,"highlight":%b}' % (result, relevance, orjson.dumps(marked)), hit))
-    return rendered
+def _render_hits(index: Index, shown: Sequence[_Rated], words: QueryWords) -> tuple[list[bytes], list[Hit]]:
+    """Results as JSON, and the hit of each; those that are taken down are left out."""
+    found = index.hits([hit.address for _, _, hit in shown])
+    if None in found:
+        shown = list(compress(shown, found))
+    cards = [card for card in found if card is not None]
+    hits = [hit for _, _, hit in shown]
+    titles = [
+        title_of(card) if hit.minus_id > _NO_TRACK else "" for card, hit in zip(cards, hits, strict=True)
+    ]
+    marked = Highlighter(words).mark(titles)
+    results = [
+        b"%b%b}" % (card, relevance)
+        if title is None
+        else b'%b%b,"highlight":%b}' % (card, relevance, orjson.dumps(title))
+        for card, (_, relevance, _), title in zip(cards, shown, marked, strict=True)
+    ]
+    return results, hits
 
 
 def _with_reasons(

@@ -7,7 +7,7 @@ them, or after a cursor, is walked tier by tier.
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from operator import itemgetter
+from operator import itemgetter, neg
 from typing import Final, Literal, NamedTuple
 
 from tantivy import DocAddress, Query
@@ -218,19 +218,17 @@ class Matches:
         if not is_all:
             # Scores are rounded: others that are as good as the last ones may be missing.
             last, _ = hits[-1]
-            hits = [hit for hit in hits if hit[0] > last]
+            while hits and hits[-1][0] == last:
+                hits.pop()
         if not hits:
             return _Found(total, [], is_all)
-        addresses = [address for _, address in hits]
+        scores, addresses = map(list, zip(*hits, strict=True))
         keys, ids = self._keys(addresses)
-        found = best_tiers([score for score, _ in hits])
+        found = best_tiers(scores)
         if is_all and not is_many:
             found = self.wanted.refine(found, self._folder.numbers("size", addresses))
-        matches = [
-            (tier, -key, -number, address)
-            for tier, key, number, address in zip(found, keys, ids, addresses, strict=True)
-        ]
-        return _Found(total, matches, is_all)
+        matches = zip(found, map(neg, keys), map(neg, ids), addresses, strict=True)
+        return _Found(total, list(matches), is_all)
 
     def _scored(self, wanted: range, filters: list[Query], most: int, *, refined: bool) -> IndexMatches:
         query = self.wanted.scored(wanted, refined=refined)
@@ -245,12 +243,12 @@ class Matches:
 
     def _by_kind(self, matches: Iterable[Match]) -> dict[Kind, list[Match]]:
         """These matches in order, by kind."""
-        kinds: dict[Kind, list[Match]] = {kind: [] for kind in KINDS}
+        kinds: list[list[Match]] = [[] for _ in KINDS]
         # No two have the same id, so that addresses are not compared.
         ordered = sorted(matches) if self._sort == "relevance" else sorted(matches, key=_BY_KEY)
         for match in ordered:
-            kinds[KINDS[-match[2] // KIND_SPAN]].append(match)
-        return kinds
+            kinds[-match[2] // KIND_SPAN].append(match)
+        return dict(zip(KINDS, kinds, strict=True))
 
     def _few_after(self, kind: Kind, place: Place | None) -> Iterator[Hit]:
         matches = map(_HIT_OF, self._few[kind])

@@ -48,9 +48,10 @@ WIDER: Final = frozenset((Tier.START, Tier.WORDS_IN_TITLE, Tier.WORD_WITH_TYPO))
 # A match scores the weight of its best tier, times log2(2 + its popularity), which is between 1 and 64.
 _BITS: Final = 7
 WEIGHTS: Final = [float(1 << _BITS * tier) for tier in reversed(ALL)]
+_OF_EXPONENT: Final = [COUNT - 1 - max(exponent - 1, 0) // _BITS for exponent in range(_BITS * COUNT + 1)]
 
 
 def best_tiers(scores: Iterable[float]) -> list[int]:
     """The best tier of each match, from its score in a search that is weighted by popularity."""
-    split, last, bits = math.frexp, COUNT - 1, _BITS
-    return [last - (split(score)[1] - 1) // bits for score in scores]
+    tiers = _OF_EXPONENT
+    return [tiers[exponent] for _, exponent in map(math.frexp, scores)]

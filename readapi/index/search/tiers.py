@@ -56,7 +56,7 @@ class Tiers(WordQueries):
         matches = list(zip(tiers, sizes, strict=True))
         # Names are of few sizes.
         refined = {(tier, size): self._refined(tier, *split_size(size)) for tier, size in set(matches)}
-        return [refined[match] for match in matches]
+        return list(map(refined.__getitem__, matches))
 
     def _refined(self, tier: int, words: int, letters: int) -> int:
         if tier not in WIDER:

@@ -150,7 +150,7 @@ def _item(
     known: dict[str, Any], highlighter: Callable[[], Highlighter], index: Index, addresses: Addresses
 ) -> FoundItem:
     title = known.get("title") or known.get("name") or known.get("display_name") or ""
-    name = _marked(title, known["highlight"] if "highlight" in known else highlighter().mark(title))
+    name = _marked(title, known["highlight"] if "highlight" in known else highlighter().mark([title])[0])
     match known["type"]:
         case "track":
             number = known["id"]
