@@ -2,6 +2,7 @@
 
 import html
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import compress
 from operator import eq
@@ -31,16 +32,37 @@ class Highlighter:
         if _BETWEEN in "".join(texts):
             texts = [text.replace(_BETWEEN, " ") for text in texts]
         folded = list(map(search_text.fold_text, texts))
-        # Folding may change how many letters there are; then it is not known which to mark.
-        is_known = list(map(eq, map(len, texts), map(len, folded)))
-        together = _BETWEEN.join(compress(folded, is_known))
-        spans = [span for word in self._words if word.text in together for span in _spans(word, together)]
-        if not spans:
-            return [None] * len(texts)
-        if len(spans) > 1:
-            spans.sort()
-        marked = iter(_marked(_BETWEEN.join(compress(texts, is_known)), spans).split(_BETWEEN))
-        return [text if known and _MARK in (text := next(marked)) else None for known in is_known]
+        is_as_long = list(map(eq, map(len, texts), map(len, folded)))
+        spans = self._found(_BETWEEN.join(compress(folded, is_as_long)))
+        marked = iter(_marked(_BETWEEN.join(compress(texts, is_as_long)), spans).split(_BETWEEN))
+        shown = [
+            next(marked) if as_long else self._realigned(text, fold)
+            for text, fold, as_long in zip(texts, folded, is_as_long, strict=True)
+        ]
+        return [text if _MARK in text else None for text in shown]
+
+    def _found(self, folded: str) -> list[tuple[int, int]]:
+        """Where a folded text has the words."""
+        return sorted(span for word in self._words if word.text in folded for span in _spans(word, folded))
+
+    def _realigned(self, text: str, folded: str) -> str:
+        """A text marked that folding makes longer or shorter, as by an apostrophe or a ligature."""
+        pieces = list(map(search_text.fold_text, text))
+        if "".join(pieces) != folded:
+            return ""  # letters fold otherwise beside others: it is not known which is which
+        origins = [place for place, piece in enumerate(pieces) for _ in piece]
+        spans = [
+            (origins[start], _after_accents(text, origins[stop - 1] + 1))
+            for start, stop in self._found(folded)
+        ]
+        return _marked(text, spans)
+
+
+def _after_accents(text: str, end: int) -> int:
+    """The end moved behind the accents that belong to the letter before it."""
+    while end < len(text) and unicodedata.combining(text[end]):
+        end += 1
+    return end
 
 
 def _marked(title: str, spans: Iterable[tuple[int, int]]) -> str:

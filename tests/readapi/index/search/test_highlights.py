@@ -17,6 +17,8 @@ TEXTS = [
     "a\0night",
     "<b>NIGHT</b> & rain",
     "Ráin",
+    "Ra\u0301in\u0301",
+    "ﬂight by ni'ght",
     "夜の雨",
 ]
 
@@ -32,15 +34,18 @@ def highlighter(text: str) -> Highlighter:
         ("rainy night, rain", "<mark>rainy</mark> <mark>night</mark>, <mark>rain</mark>"),
         ("nights", None),
         ('<night> & "rain"', "&lt;<mark>night</mark>&gt; &amp; &quot;<mark>rain</mark>&quot;"),
-        ("I can't sleep at night", None),
+        ("I can't sleep at night", "I can&#x27;t sleep at <mark>night</mark>"),
         ("fínal night", "fínal <mark>night</mark>"),
-        ("the strange ﬂight night", None),
+        ("the strange ﬂight night", "the strange ﬂight <mark>night</mark>"),
+        ("ni'ght ra`inbows", "<mark>ni&#x27;ght</mark> <mark>ra`inbows</mark>"),
+        ("rain\u0301 by night", "<mark>rain\u0301</mark> by <mark>night</mark>"),
+        ("ra\u0301in", "<mark>ra\u0301in</mark>"),
         ("rain\0night", "<mark>rain</mark> <mark>night</mark>"),
         ("<mark>", None),
     ],
 )
 def test_whole_words_are_marked_and_the_beginning_that_is_typed_last(text, marked):
-    """An apostrophe or a ligature folds into another number of letters: then nothing is marked."""
+    """Also where an apostrophe, an accent or a ligature folds into none or two letters."""
     assert highlighter("night rain").mark([text]) == [marked]
 
 
