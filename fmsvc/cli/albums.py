@@ -1,12 +1,20 @@
 """`fmsvc albums`."""
 
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from fmsvc.cli import columns
-from fmsvc.cli.arguments import AlbumId, Image, Limit, Settings, Yes, read_settings
+from fmsvc.cli.arguments import (
+    AlbumId,
+    ArchiveFile,
+    Image,
+    Limit,
+    Settings,
+    Yes,
+    place_archive,
+    read_settings,
+)
 from fmsvc.cli.confirm import confirm
 from fmsvc.cli.output import PLAIN, Output
 from fmsvc.cli.service import THE_SERVICE, Service
@@ -88,12 +96,12 @@ def delete(
 def download(
     album_id: AlbumId,
     *,
-    to: Annotated[Path | None, Parameter(name=("--output", "-o"), help="The file to write.")] = None,
+    to: ArchiveFile = None,
     service: Service = THE_SERVICE,
     output: Output = PLAIN,
 ) -> None:
     """Download the tracks of an album as a ZIP."""
     with service.open() as client:
         album = client.albums.get(album_id).metadata.id  # its form is checked: it names the file
-        path = client.albums.archive(str(album), to or Path(f"album-{album}.zip"))
+        path = client.albums.archive(str(album), place_archive(to, f"album-{album}.zip"))
     output.item({"path": str(path), "bytes": path.stat().st_size})

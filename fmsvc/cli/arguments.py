@@ -14,6 +14,7 @@ from fmsvc.errors import FmsvcError
 if TYPE_CHECKING:
     from fmsvc.models import PublishingDefaults, TrackRef
 
+TYPES = ("tracks", "artists", "albums", "playlists", "tags")
 _MAX_BYTES = 64 << 10
 
 Ref = Annotated[str, Parameter(help="The track's id or at-uri.")]
@@ -26,6 +27,10 @@ PerKind = Annotated[
 ]
 Yes = Annotated[
     bool, Parameter(name=("--yes", "-y"), negative="", show_default=False, help="Ask no question.")
+]
+ArchiveFile = Annotated[
+    Path | None,
+    Parameter(name=("--output", "-o"), help="A file, which is replaced, or a folder."),
 ]
 Image = Annotated[Path | None, Parameter(name="--image", help="A picture: JPEG, PNG or WebP.")]
 Settings = Annotated[
@@ -48,6 +53,23 @@ def read_ref(text: str) -> "TrackRef":
     if not (text.isascii() and text.isdecimal()):
         raise FmsvcError(f"{text} is no track: give its id or its at-uri.", code="usage")
     return int(text)
+
+
+def read_types(text: str) -> str:
+    """Kinds of results with commas between. Raises FmsvcError."""
+    wrong = [kind for kind in text.split(",") if kind.strip() not in TYPES]
+    if wrong:
+        raise FmsvcError(
+            f"--type takes some of {', '.join(TYPES)}, not {wrong[0] or 'nothing'}.", code="usage"
+        )
+    return text
+
+
+def place_archive(to: Path | None, name: str) -> Path:
+    """Where to write an archive: a file, or of this name in a folder; without `to` in the present one."""
+    if to is None:
+        return Path(name)
+    return to / name if to.is_dir() else to
 
 
 def read_settings(given: str) -> "PublishingDefaults":

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from fmsvc.cli import columns
-from fmsvc.cli.arguments import Limit, PerKind
+from fmsvc.cli.arguments import Limit, PerKind, read_types
 from fmsvc.cli.output import PLAIN, Output
 from fmsvc.cli.service import THE_SERVICE, Service
 
@@ -29,8 +29,9 @@ def search(
     query
         What to search for: 2 to 100 characters.
     """
+    kinds = None if type is None else read_types(type)
     with service.open() as client:
-        found = client.discover.search(query, type=type, limit=limit)
+        found = client.discover.search(query, type=kinds, limit=limit)
     output.rows(found.results, ("type", "id", "title", "by"), _shown)
 
 

@@ -1,12 +1,11 @@
 """`fmsvc playlists`."""
 
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from fmsvc.cli import columns
-from fmsvc.cli.arguments import PlaylistId, Ref, Yes, read_ref
+from fmsvc.cli.arguments import ArchiveFile, PlaylistId, Ref, Yes, place_archive, read_ref
 from fmsvc.cli.confirm import confirm
 from fmsvc.cli.output import PLAIN, Output
 from fmsvc.cli.service import THE_SERVICE, Service
@@ -42,14 +41,14 @@ def get(playlist_id: PlaylistId, *, service: Service = THE_SERVICE, output: Outp
 def download(
     playlist_id: PlaylistId,
     *,
-    to: Annotated[Path | None, Parameter(name=("--output", "-o"), help="The file to write.")] = None,
+    to: ArchiveFile = None,
     service: Service = THE_SERVICE,
     output: Output = PLAIN,
 ) -> None:
     """Download the tracks of a playlist as a ZIP."""
     with service.open() as client:
         playlist = client.playlists.get(playlist_id).id  # its form is checked: it names the file
-        path = client.playlists.archive(str(playlist), to or Path(f"playlist-{playlist}.zip"))
+        path = client.playlists.archive(str(playlist), place_archive(to, f"playlist-{playlist}.zip"))
     output.item({"path": str(path), "bytes": path.stat().st_size})
 
 

@@ -114,6 +114,14 @@ def test_what_no_answer_says_has_its_exit_code_too(error: FmsvcError, code: int)
     assert exit_codes.find_exit_code(error) == code
 
 
+async def test_an_unknown_type_is_a_wrong_argument(answers: tuple[Program, dict[str, Any]]) -> None:
+    program, _ = answers
+    result = await program.run("search", "sea", "--type", "tracks,song")
+
+    assert result.code == exit_codes.USAGE
+    assert result.err == "fmsvc: --type takes some of tracks, artists, albums, playlists, tags, not song.\n"
+
+
 async def test_a_file_of_another_hash_is_not_kept(answers: tuple[Program, dict[str, Any]]) -> None:
     program, found = answers
     found["json"] = TRACK | {"title": "../../Sea", "file_id": f"bafkrei{'a' * 52}"}

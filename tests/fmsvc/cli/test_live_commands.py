@@ -151,6 +151,8 @@ async def test_playlists(studio: Studio, song: Path, tmp_path: Path) -> None:
     shown = await program.tell("playlists", "get", playlist)
     assert [one["id"] for one in shown["tracks"]] == [int(ref)]
     assert "First" in await program.say("playlists", "get", playlist)
+    archive = await program.tell("playlists", "download", playlist, "-o", str(tmp_path))
+    assert archive["path"] == str(tmp_path / f"playlist-{playlist}.zip")
     archive = await program.tell("playlists", "download", playlist)
     assert (tmp_path / archive["path"]).stat().st_size == archive["bytes"] > 0
     await program.lines("playlists", "recommendations", playlist, "--limit", "2")
@@ -173,6 +175,8 @@ async def test_albums_and_comments(studio: Studio, song: Path, tmp_path: Path) -
     await artist.shows(f"/albums/by-id/{album}", lambda reply: len(reply.json["tracks"]) == 1)
     assert "First" in await program.say("albums", "get", album)
     assert [one["id"] for one in await program.lines("albums", "list", "--artist", artist.did)] == [album]
+    archive = await program.tell("albums", "download", album, "-o", str(tmp_path))
+    assert archive["path"] == str(tmp_path / f"album-{album}.zip")
     archive = await program.tell("albums", "download", album)
     assert (tmp_path / archive["path"]).stat().st_size == archive["bytes"] > 0
 
