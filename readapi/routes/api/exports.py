@@ -14,7 +14,7 @@ from readapi.http.request.headers import Conditions
 from readapi.index.exports import OpenData
 from schemas.api.exports import Manifest
 
-routes = Routes("meta")
+routes = Routes("data")
 
 PARQUET = "application/vnd.apache.parquet"
 # A file never changes, and any page may read it.

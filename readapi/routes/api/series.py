@@ -21,7 +21,7 @@ from schemas.api.series import OneSeries, Series
 from schemas.ids import Did
 from schemas.series import subject_of
 
-routes = Routes("meta")
+routes = Routes("data")
 
 CSV = "text/csv; charset=utf-8"
 

@@ -11,7 +11,7 @@ from schemas import exports
 from schemas.api.exports import ExportTable
 from schemas.api.sql import SqlAnswer, SqlLimits, SqlSchema, SqlStatement
 
-routes = Routes("meta")
+routes = Routes("data")
 
 _TYPES = {
     "json": JSON,

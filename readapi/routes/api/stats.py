@@ -5,7 +5,7 @@ from readapi.index.queries import stats
 from readapi.index.snapshots.interface import Snapshots
 from schemas.api.stats import Stats
 
-routes = Routes("meta")
+routes = Routes("data")
 
 
 @routes.get("/stats", prompt=True)

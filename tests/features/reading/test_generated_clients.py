@@ -101,7 +101,7 @@ def ask_ten(client: Any) -> None:
     assert call("tracks.track_comments", track_id=first.id).comments is not None
     assert call("artists.get_artist", artist=first.artist_did).did == first.artist_did
     assert len(call("search.search", q=first.title).results) > 0
-    assert call("meta.totals").total_tracks > 0
+    assert call("data.totals").total_tracks > 0
     assert call("reactions.play_track", track_id=first.id).play_count >= first.play_count
 
 
