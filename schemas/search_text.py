@@ -1,7 +1,10 @@
 """How names become searchable words: the same for indexing and for queries. Pure."""
 
 import re
+import unicodedata
 from functools import lru_cache
+
+import regex
 
 from schemas.normal_form import normalise
 
@@ -16,6 +19,7 @@ _IGNORED = re.compile(
     "['’ʼ`´\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1-\u05c7\u064b-\u065f\u0670\u00ad"
     "\u1ab0-\u1aff\u1dc0-\u1dff\u200b-\u200f\u202a-\u202e\u2060-\u2064\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\ufeff]"
 )
+_GRAPHEME = regex.compile(r"\X")
 # Scripts written without spaces, and pictures: searched by single letters and by pairs of neighbours.
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2600-\u27bf\u3005-\u3007\u3040-\u30ff\u3130-\u318f"
@@ -38,6 +42,23 @@ def fold_text(text: str) -> str:
         return text.lower().replace("'", "").replace("`", "")
     # Only what comes again is remembered: names and words. A cache of descriptions would take a gigabyte.
     return _name_folded(text) if len(text) <= REMEMBERED_LETTERS else _folded(text)
+
+
+def is_aligned(text: str, folded: str) -> bool:
+    """Whether each letter of a text folds into one, so that both have it in the same place.
+
+    Of texts that are as long as their folded form, only those are not in which one letter more makes up for
+    another that is left out: letters are left out for what is ignored, or when others are put together.
+    """
+    if len(text) != len(folded):
+        return False
+    return text.isascii() or (unicodedata.is_normalized("NFKC", text) and _IGNORED.search(text) is None)
+
+
+def fold_graphemes(text: str) -> tuple[list[str], list[str]]:
+    """The graphemes of a text, and what each folds into; nothing of it is remembered."""
+    graphemes: list[str] = _GRAPHEME.findall(text)
+    return graphemes, [fold_text(one) if one.isascii() else _folded(one) for one in graphemes]
 
 
 def _folded(text: str) -> str:

@@ -2,10 +2,8 @@
 
 import html
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
-from itertools import compress
-from operator import eq
+from itertools import accumulate, compress
 
 import orjson
 
@@ -32,12 +30,12 @@ class Highlighter:
         if _BETWEEN in "".join(texts):
             texts = [text.replace(_BETWEEN, " ") for text in texts]
         folded = list(map(search_text.fold_text, texts))
-        is_as_long = list(map(eq, map(len, texts), map(len, folded)))
-        spans = self._found(_BETWEEN.join(compress(folded, is_as_long)))
-        marked = iter(_marked(_BETWEEN.join(compress(texts, is_as_long)), spans).split(_BETWEEN))
+        is_aligned = list(map(search_text.is_aligned, texts, folded))
+        spans = self._found(_BETWEEN.join(compress(folded, is_aligned)))
+        marked = iter(_marked(_BETWEEN.join(compress(texts, is_aligned)), spans).split(_BETWEEN))
         shown = [
-            next(marked) if as_long else self._realigned(text, fold)
-            for text, fold, as_long in zip(texts, folded, is_as_long, strict=True)
+            next(marked) if aligned else self._realigned(text, fold)
+            for text, fold, aligned in zip(texts, folded, is_aligned, strict=True)
         ]
         return [text if _MARK in text else None for text in shown]
 
@@ -46,23 +44,18 @@ class Highlighter:
         return sorted(span for word in self._words if word.text in folded for span in _spans(word, folded))
 
     def _realigned(self, text: str, folded: str) -> str:
-        """A text marked that folding makes longer or shorter, as by an apostrophe or a ligature."""
-        pieces = list(map(search_text.fold_text, text))
+        """A text marked of which letters fold into none or several, as an apostrophe or a ligature does."""
+        found = self._found(folded)
+        if not found:
+            return ""
+        graphemes, pieces = search_text.fold_graphemes(text)
         if "".join(pieces) != folded:
-            return ""  # letters fold otherwise beside others: it is not known which is which
-        origins = [place for place, piece in enumerate(pieces) for _ in piece]
-        spans = [
-            (origins[start], _after_accents(text, origins[stop - 1] + 1))
-            for start, stop in self._found(folded)
-        ]
-        return _marked(text, spans)
-
-
-def _after_accents(text: str, end: int) -> int:
-    """The end moved behind the accents that belong to the letter before it."""
-    while end < len(text) and unicodedata.combining(text[end]):
-        end += 1
-    return end
+            return ""  # they fold otherwise beside one another: it is not known which is which
+        origins = [number for number, piece in enumerate(pieces) for _ in piece]
+        starts = list(accumulate(map(len, graphemes), initial=0))
+        return _marked(
+            text, [(starts[origins[start]], starts[origins[stop - 1] + 1]) for start, stop in found]
+        )
 
 
 def _marked(title: str, spans: Iterable[tuple[int, int]]) -> str:

@@ -1,11 +1,15 @@
 """The words of a search are marked in titles, many titles at a time."""
 
+import html
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from readapi.index.search.highlights import Highlighter
 from readapi.index.search.query import QueryWords
+from schemas import search_text
 
 TEXTS = [
     "Night rain",
@@ -47,6 +51,39 @@ def highlighter(text: str) -> Highlighter:
 def test_whole_words_are_marked_and_the_beginning_that_is_typed_last(text, marked):
     """Also where an apostrophe, an accent or a ligature folds into none or two letters."""
     assert highlighter("night rain").mark([text]) == [marked]
+
+
+@pytest.mark.parametrize(
+    ("query", "title", "marked"),
+    [
+        ("stop", "Don't stop… it's over", "Don&#x27;t <mark>stop</mark>… it&#x27;s over"),
+        ("rock", "Rock'n'Roll… rock", "<mark>Rock&#x27;n&#x27;Roll</mark>… <mark>rock</mark>"),
+        ("weiß", "L’amour est weiß", "L’amour est <mark>weiß</mark>"),
+        ("amour", "L’amour weiß", None),
+        ("❤", "I ❤\ufe0f it", "I <mark>❤\ufe0f</mark> it"),
+        ("1", "Top 1\ufe0f\u20e3", "Top <mark>1\ufe0f\u20e3</mark>"),
+        ("が", "か\u3099 …", "<mark>か\u3099</mark> …"),
+        ("가", "\u1100\u1161", "<mark>\u1100\u1161</mark>"),
+    ],
+)
+def test_marks_are_where_the_letters_are(query, title, marked):
+    """Also where a letter that folds into two makes up for one that folds into none; no grapheme is cut."""
+    assert highlighter(query).mark([title]) == [marked]
+
+
+def test_a_text_that_folds_otherwise_as_a_whole_has_no_marks(monkeypatch):
+    monkeypatch.setattr(search_text, "fold_graphemes", lambda text: ([text], ["other"]))
+
+    assert highlighter("night").mark(["ni'ght"]) == [None]
+
+
+@given(st.lists(st.text(alphabet="nigtrah 'ß…’ﬂ\u0301é夜❤\ufe0f", max_size=20), max_size=5))
+def test_what_is_marked_folds_into_the_words(texts):
+    for text, marked in zip(texts, highlighter("night ra").mark(texts), strict=True):
+        if marked is not None:
+            assert html.unescape(re.sub("</?mark>", "", marked)) == text
+            for found in re.findall("<mark>(.*?)</mark>", marked):
+                assert search_text.fold_text(html.unescape(found)).startswith(("night", "ra"))
 
 
 @given(
