@@ -24,9 +24,8 @@ _INDEX_FORMAT: Final = 7
 _STORE: Final = Struct("<IQB15x")  # version, where the list of blocks begins, how blocks are compressed
 _STORE_VERSION: Final = 2
 _UNCOMPRESSED: Final = 0
-_ENTRY_BYTES: Final = (
-    4  # of the list at the end of a block: where each document begins, and how many there are
-)
+# Of the list at the end of a block: where each of its documents begins, and how many there are.
+_ENTRY_BYTES: Final = 4
 _NEIGHBOURS: Final = Struct("<II")
 _VARINT: Final = re.compile(rb"[\x00-\x7f]*[\x80-\xff]")  # seven bits a byte, least first, the last marked
 _MOST_HEAD_BYTES: Final = 128  # of the list of blocks: more than its layers ever need
@@ -122,7 +121,11 @@ class DocumentStore:
 
 
 def _end_of_documents(entry: int, count: int) -> int:
-    """Where a block's documents end: where its list begins, of which this is the last entry but the count."""
+    """Where a block's documents end, which is where its list begins.
+
+    `entry`: where the file has the beginning of the block's last document. After it comes `count`, how many
+    documents the block has.
+    """
     return entry - _ENTRY_BYTES * (count - 1)
 
 

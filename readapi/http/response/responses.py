@@ -20,7 +20,7 @@ Result = Answer[Any] | Kept | web.StreamResponse
 # Numbers: members of an enumeration take a microsecond to hash.
 _OK = HTTPStatus.OK.value
 _UNCHANGED = HTTPStatus.NOT_MODIFIED.value
-LONGEST_COPIED = 1 << 14  # bytes of a body
+_LONGEST_COPIED = 1 << 14  # bytes of a body
 _END = b"\r\n"
 _CLOSE = b"Connection: close\r\n\r\n"
 _KEEP = b"Connection: keep-alive\r\n\r\n"
@@ -29,7 +29,8 @@ _KEEP = b"Connection: keep-alive\r\n\r\n"
 class Written(NamedTuple):
     """A whole response as bytes: the framework would assemble the same ones each time.
 
-    `rest` goes after `content`: a long body, which costs more to copy than to hand over apart.
+    `content`: the head, and the body unless that is long: then it is the `rest`, which is sent after the head
+    without being copied.
     """
 
     status: int
@@ -67,7 +68,7 @@ class Responses:
         keep_alive = request.keep_alive
         # A Connection header where the HTTP version's default does not apply.
         end = _CLOSE if not keep_alive else _END if request.version >= HttpVersion11 else _KEEP
-        if len(body) > LONGEST_COPIED:
+        if len(body) > _LONGEST_COPIED:
             return Written(form.status, b"".join((form.head, stamp, end)), keep_alive, body)
         return Written(form.status, b"".join((form.head, stamp, end, body)), keep_alive)
 

@@ -2,9 +2,11 @@
 
 import asyncio
 import contextlib
+import random
 from collections.abc import AsyncIterator
 
 import pytest
+import uvloop
 from aiohttp import web
 
 from readapi.answers import Answer
@@ -21,7 +23,7 @@ from tests.readapi.site import Site, running
 from tests.readapi.state.people import token
 
 PATIENCE = ConnectionTimeouts(head=30.0, idle=30.0, stalled=1.0)
-FLOOD = b'"' + b"x" * (4 << 20) + b'"'
+FLOOD = b'"' + random.Random(1).randbytes(2 << 20).hex().encode() + b'"'
 
 
 class Seen:
@@ -548,8 +550,36 @@ async def test_a_client_that_leaves_ends_what_waits(site: Site, seen: Seen) -> N
 
 
 @pytest.mark.parametrize("path", ["/flood", "/task/flood"])
-async def test_a_long_body_follows_its_head_and_another_response_follows_it(site: Site, path: str) -> None:
-    assert await asked(site, request(path), request("/plain")) == [(200, FLOOD), (200, b"false")]
+def test_a_long_body_follows_its_head_and_another_response_follows_it(seen: Seen, path: str) -> None:
+    """On the event loop of production, which alone sends the parts of a response without joining them."""
+
+    async def answered() -> list[tuple[int, bytes]]:
+        async with running(routes, {Seen: seen}, patience=PATIENCE) as site:
+            return await asked(site, request(path), request("/plain"))
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        assert runner.run(answered()) == [(200, FLOOD), (200, b"false")]
+
+
+@pytest.mark.parametrize("lines", [(), ("Connection: close",)])
+def test_a_client_that_reads_slowly_gets_all_of_a_long_body(seen: Seen, lines: tuple[str, ...]) -> None:
+    async def read() -> bytes:
+        async with (
+            running(routes, {Seen: seen}, patience=PATIENCE) as site,
+            asyncio.timeout(PATIENCE_SECONDS),
+        ):
+            reader, writer = await connect(site)
+            writer.write(request("/flood", *lines))
+            await reader.readuntil(b"\r\n\r\n")
+            body = b""
+            while len(body) < len(FLOOD):
+                body += await reader.read(1 << 18)
+                await asyncio.sleep(0.001)
+            writer.transport.abort()
+            return body
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        assert runner.run(read()) == FLOOD
 
 
 async def test_a_client_that_takes_no_answers_gets_no_more_of_them(site: Site, seen: Seen) -> None:
