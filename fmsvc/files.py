@@ -59,6 +59,12 @@ class _Reporting:
         self.close()
 
 
+def place_file(output: Path | str | None, name: str) -> Path:
+    """Where to write: `output`; this name in it if that is a folder, in the current folder if it is None."""
+    path = Path(name) if output is None else Path(output).expanduser()
+    return path / name if path.is_dir() else path
+
+
 def file_name(title: str, extension: str, fallback: str) -> str:
     """A name without separators or leading dots, from the title and extension that a server gives."""
     stem = "".join(c for c in title if c.isalnum() or c in " -_").strip()[:60] or fallback

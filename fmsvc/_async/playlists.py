@@ -10,6 +10,7 @@ from fmsvc._async.tracks import Tracks
 from fmsvc._async.transfers import fetch_file
 from fmsvc.answers import parse_model
 from fmsvc.errors import ConfigurationError
+from fmsvc.files import place_file
 from fmsvc.models import Playlist, PlaylistRecommendations, PlaylistWithTracks, Track, TrackRef
 
 
@@ -48,8 +49,11 @@ class Playlists:
     async def archive(
         self, playlist: str, output: Path | str | None = None, *, timeout: float = 300.0
     ) -> Path:
-        """Download the ZIP of the tracks that the account may download; returns its path."""
-        path = Path(output).expanduser() if output is not None else Path(f"playlist-{playlist}.zip")
+        """Download the ZIP of the tracks that the account may download; returns its path.
+
+        `output` is a file, which is replaced, or a folder, in which `playlist-ID.zip` is.
+        """
+        path = place_file(output, f"playlist-{playlist}.zip")
         return await fetch_file(
             self._http, ("lists", "playlists", playlist, "archive"), path, timeout=timeout
         )

@@ -8,7 +8,7 @@ from typing import Any
 from fmsvc._sync.http import Http
 from fmsvc._sync.transfers import fetch_file
 from fmsvc.answers import parse_model
-from fmsvc.files import open_file
+from fmsvc.files import open_file, place_file
 from fmsvc.models import AlbumMetadata, AlbumSummary, AlbumWithTracks, PublishingDefaults
 
 
@@ -69,6 +69,9 @@ class Albums:
         self._http.ask("DELETE", "albums", album, signed_in=True)
 
     def archive(self, album: str, output: Path | str | None = None, *, timeout: float = 300.0) -> Path:
-        """Download the ZIP of the tracks that the account may download; returns its path."""
-        path = Path(output).expanduser() if output is not None else Path(f"album-{album}.zip")
+        """Download the ZIP of the tracks that the account may download; returns its path.
+
+        `output` is a file, which is replaced, or a folder, in which `album-ID.zip` is.
+        """
+        path = place_file(output, f"album-{album}.zip")
         return fetch_file(self._http, ("albums", album, "archive"), path, timeout=timeout)

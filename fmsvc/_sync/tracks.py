@@ -12,7 +12,7 @@ from fmsvc._sync.proofs import verify_track
 from fmsvc._sync.transfers import fetch_file, wait_for_upload
 from fmsvc.answers import parse_model, parse_models, parse_object
 from fmsvc.errors import AnswerError
-from fmsvc.files import OnProgress, file_name, open_file, sha256_of
+from fmsvc.files import OnProgress, file_name, open_file, place_file, sha256_of
 from fmsvc.models import (
     AudioRevision,
     Liker,
@@ -248,13 +248,10 @@ class Tracks:
         found = self.get(track)
         extension = found.original_file_type or found.file_type
         name = file_name(found.title, extension, f"track-{found.id}")
-        path = Path(output).expanduser() if output is not None else Path(name)
-        if path.is_dir():
-            path /= name
         return fetch_file(
             self._http,
             ("tracks", found.id, "download"),
-            path,
+            place_file(output, name),
             sha256=sha256_of(found.file_id),
             timeout=timeout,
             on_progress=on_progress,

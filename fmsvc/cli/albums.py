@@ -12,7 +12,6 @@ from fmsvc.cli.arguments import (
     Limit,
     Settings,
     Yes,
-    place_archive,
     read_settings,
 )
 from fmsvc.cli.confirm import confirm
@@ -103,5 +102,5 @@ def download(
     """Download the tracks of an album as a ZIP."""
     with service.open() as client:
         album = client.albums.get(album_id).metadata.id  # its form is checked: it names the file
-        path = client.albums.archive(str(album), place_archive(to, f"album-{album}.zip"))
+        path = client.albums.archive(str(album), to)
     output.item({"path": str(path), "bytes": path.stat().st_size})

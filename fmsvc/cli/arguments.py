@@ -30,7 +30,10 @@ Yes = Annotated[
 ]
 ArchiveFile = Annotated[
     Path | None,
-    Parameter(name=("--output", "-o"), help="A file, which is replaced, or a folder."),
+    Parameter(
+        name=("--output", "-o"),
+        help="A file, which is replaced, or a folder for one named after the id.",
+    ),
 ]
 Image = Annotated[Path | None, Parameter(name="--image", help="A picture: JPEG, PNG or WebP.")]
 Settings = Annotated[
@@ -63,13 +66,6 @@ def read_types(text: str) -> str:
             f"--type takes some of {', '.join(TYPES)}, not {wrong[0] or 'nothing'}.", code="usage"
         )
     return text
-
-
-def place_archive(to: Path | None, name: str) -> Path:
-    """Where to write an archive: a file, or of this name in a folder; without `to` in the present one."""
-    if to is None:
-        return Path(name)
-    return to / name if to.is_dir() else to
 
 
 def read_settings(given: str) -> "PublishingDefaults":

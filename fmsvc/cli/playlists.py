@@ -5,7 +5,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from fmsvc.cli import columns
-from fmsvc.cli.arguments import ArchiveFile, PlaylistId, Ref, Yes, place_archive, read_ref
+from fmsvc.cli.arguments import ArchiveFile, PlaylistId, Ref, Yes, read_ref
 from fmsvc.cli.confirm import confirm
 from fmsvc.cli.output import PLAIN, Output
 from fmsvc.cli.service import THE_SERVICE, Service
@@ -48,7 +48,7 @@ def download(
     """Download the tracks of a playlist as a ZIP."""
     with service.open() as client:
         playlist = client.playlists.get(playlist_id).id  # its form is checked: it names the file
-        path = client.playlists.archive(str(playlist), place_archive(to, f"playlist-{playlist}.zip"))
+        path = client.playlists.archive(str(playlist), to)
     output.item({"path": str(path), "bytes": path.stat().st_size})
 
 

@@ -14,7 +14,6 @@ from fmsvc import (
     ArtistProfilePatch,
     AsyncClient,
     Client,
-    ConfigurationError,
     NotAuthenticatedError,
     NotFoundError,
     PublishingDefaults,
@@ -226,8 +225,8 @@ async def _albums_and_publishing(client: Any, artist: Artist, song: Path, folder
     job = await client.publishing.set_album(str(album.id), PublishingDefaults(), replace_overrides=True)
     assert (await client.jobs.wait(job.job_id)).status == "completed"
 
-    with pytest.raises(ConfigurationError, match="is a folder"):
-        await client.albums.archive(str(album.id), folder)
+    path = await client.albums.archive(str(album.id), folder)
+    assert path == folder / f"album-{album.id}.zip"
     path = await client.albums.archive(str(album.id), folder / "tides.zip")
     (folder / "any file").touch()
     assert path.stat().st_mode == (folder / "any file").stat().st_mode
