@@ -57,7 +57,7 @@ _TAGS = {
     "albums": "Albums, and downloads of whole albums.",
     "artists": "Accounts that published audio records, and the tracks that they like.",
     "audio": "Streaming and downloads, subject to each track's access settings.",
-    "data": "Totals, time series, SQL, and exports of all that is public.",
+    "data": "Totals, time series, SQL, exports, and a feed of all that changes.",
     "embed": "Players for other sites.",
     "meta": "Health, metrics, and the description of this API.",
     "oembed": "oEmbed (https://oembed.com): embeddable players by the URL of a page.",

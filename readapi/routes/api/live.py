@@ -17,7 +17,7 @@ from readapi.live.feed import Feed
 from readapi.live.streams import EventStream, SocketStream, Subscription, is_chunked, is_websocket
 from readapi.live.subscriber import Wanted
 
-routes = Routes("meta")
+routes = Routes("data")
 
 Names = Annotated[list[str], Field(max_length=100, description="May be given several times.")]
 Cursor = Annotated[
