@@ -232,6 +232,7 @@ async def _serving(
         await offered[Queries].close()
         for task in beside:
             task.cancel()
+        await asyncio.gather(*beside, return_exceptions=True)  # they give back their connections
         access_log.flush()
         with suppress(SQLAlchemyError, OSError):
             await people.state.activity.flush()
