@@ -63,7 +63,7 @@ def read_types(text: str) -> str:
     wrong = [kind for kind in text.split(",") if kind.strip() not in TYPES]
     if wrong:
         raise FmsvcError(
-            f"--type takes some of {', '.join(TYPES)}, not {wrong[0] or 'nothing'}.", code="usage"
+            f"--type takes some of {', '.join(TYPES)}, not {wrong[0].strip() or 'nothing'}.", code="usage"
         )
     return text
 
