@@ -4,8 +4,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-import regex
-
+from schemas.graphemes import split_graphemes
 from schemas.normal_form import normalise
 
 WORD_LETTERS = 64  # longer words are cut, the same way in the index and in a query
@@ -19,7 +18,6 @@ _IGNORED = re.compile(
     "['’ʼ`´\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1-\u05c7\u064b-\u065f\u0670\u00ad"
     "\u1ab0-\u1aff\u1dc0-\u1dff\u200b-\u200f\u202a-\u202e\u2060-\u2064\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\ufeff]"
 )
-_GRAPHEME = regex.compile(r"\X")
 # Scripts written without spaces, and pictures: searched by single letters and by pairs of neighbours.
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2600-\u27bf\u3005-\u3007\u3040-\u30ff\u3130-\u318f"
@@ -45,10 +43,10 @@ def fold_text(text: str) -> str:
 
 
 def is_aligned(text: str, folded: str) -> bool:
-    """Whether each letter of a text folds into one, so that both have it in the same place.
+    """Whether each letter of a text is one letter of its folded form, in the same place.
 
-    Of texts that are as long as their folded form, only those are not in which one letter more makes up for
-    another that is left out: letters are left out for what is ignored, or when others are put together.
+    Equal lengths alone do not tell: a letter that folds into two can make up for one that is left out.
+    Letters are left out where they are ignored, or composed with others.
     """
     if len(text) != len(folded):
         return False
@@ -57,7 +55,7 @@ def is_aligned(text: str, folded: str) -> bool:
 
 def fold_graphemes(text: str) -> tuple[list[str], list[str]]:
     """The graphemes of a text, and what each folds into; nothing of it is remembered."""
-    graphemes: list[str] = _GRAPHEME.findall(text)
+    graphemes = split_graphemes(text)
     return graphemes, [fold_text(one) if one.isascii() else _folded(one) for one in graphemes]
 
 

@@ -5,15 +5,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from fmsvc.cli import columns
-from fmsvc.cli.arguments import (
-    AlbumId,
-    ArchiveFile,
-    Image,
-    Limit,
-    Settings,
-    Yes,
-    read_settings,
-)
+from fmsvc.cli.arguments import AlbumId, ArchiveFile, Image, Limit, Settings, Yes, read_settings
 from fmsvc.cli.confirm import confirm
 from fmsvc.cli.output import PLAIN, Output
 from fmsvc.cli.service import THE_SERVICE, Service

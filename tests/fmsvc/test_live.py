@@ -14,6 +14,7 @@ from fmsvc import (
     ArtistProfilePatch,
     AsyncClient,
     Client,
+    ConfigurationError,
     NotAuthenticatedError,
     NotFoundError,
     PublishingDefaults,
@@ -227,6 +228,10 @@ async def _albums_and_publishing(client: Any, artist: Artist, song: Path, folder
 
     path = await client.albums.archive(str(album.id), folder)
     assert path == folder / f"album-{album.id}.zip"
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(ConfigurationError, match="is a folder"):
+        await client.albums.archive(str(album.id), folder)
     path = await client.albums.archive(str(album.id), folder / "tides.zip")
     (folder / "any file").touch()
     assert path.stat().st_mode == (folder / "any file").stat().st_mode

@@ -1,4 +1,4 @@
-"""Graphemes are counted as Unicode says, and the work grows as the text does, whatever it is made of."""
+"""Graphemes are counted and split as Unicode says; the work grows as the text does, whatever is in it."""
 
 from collections.abc import Iterator
 
@@ -26,6 +26,7 @@ def whole(text: str) -> int:
 def test_a_count_is_that_of_the_whole_segmentation(text: str) -> None:
     """Runs of flags are shortened so that nothing before or behind them is cut elsewhere."""
     assert graphemes.count_graphemes(text, 100) == whole(text)
+    assert graphemes.split_graphemes(text) == [cluster[0] for cluster in _every(text)]
 
 
 @pytest.mark.parametrize("before", ["", "a", "\u0600", "👩\u200d", "\r"])
@@ -35,6 +36,7 @@ def test_every_length_of_a_run_of_flags(before: str, behind: str) -> None:
     for length in range(12):
         text = before + "\U0001f1e9" * length + behind
         assert graphemes.count_graphemes(text, 100) == whole(text), length
+        assert graphemes.split_graphemes(text) == [cluster[0] for cluster in _every(text)], length
 
 
 @pytest.mark.parametrize(
@@ -55,6 +57,8 @@ def test_the_segmenter_sees_no_long_run_and_no_more_than_is_counted(text: str) -
     assert graphemes.count_graphemes(text, 5000, counting) == min(whole(text), 5001)
     assert longest <= 3
     assert seen <= 2 * 5001
+    assert graphemes.split_graphemes(text, counting) == [cluster[0] for cluster in _every(text)]
+    assert longest <= 3
 
 
 def test_bytes_are_looked_at_before_graphemes() -> None:
