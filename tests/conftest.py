@@ -4,7 +4,7 @@ import gc
 import itertools
 import os
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from tests.readapi.door import Door, opened
 from tests.seaweedfs import running_seaweedfs
 
 NUMBERS = itertools.count()
+STUDIOS: list[Callable[[], None]] = []  # what stops them
 # Fixtures of tests that write files: `make test-fast` leaves these tests out, and no list of them is kept.
 FOLDERS = {"tmp_path", "tmp_path_factory"}
 
@@ -61,7 +62,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if not FOLDERS.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker("stores")
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: (schedule.group(item.path) is None, item.path not in slow))
+    items.sort(key=lambda item: (not (group := schedule.group(item.path)), group, item.path not in slow))
+
+
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> None:
+    """Note that the whole service is started."""
+    if fixturedef.argname == "studio":
+        STUDIOS.append(lambda: fixturedef.finish(request))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Stop the whole service after its group: idle, it would take a tenth of a core until the run's end.
+
+    What depends on it is torn down first. A later test that asks for it gets a new one.
+    """
+    yield
+    if schedule.is_over(item, nextitem):
+        while STUDIOS:
+            STUDIOS.pop()()
 
 
 @pytest.fixture(scope="session")

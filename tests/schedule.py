@@ -4,6 +4,7 @@ import functools
 import re
 from pathlib import Path
 
+import pytest
 from xdist.scheduler import LoadFileScheduling
 
 BROWSER = "tests of pages in a browser"
@@ -26,6 +27,12 @@ def group(file: Path) -> str | None:
     if not _asks(text, "studio"):
         return None
     return CLIENT if "fmsvc" in file.parts else SERVICE
+
+
+def is_over(item: pytest.Item, following: pytest.Item | None) -> bool:
+    """Whether the group of a test ends with it, so that what it shares need not go on until the run's end."""
+    ending = group(item.path)
+    return ending is not None and (following is None or group(following.path) != ending)
 
 
 def _asks(text: str, fixture: str) -> bool:
