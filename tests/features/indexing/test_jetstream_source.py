@@ -153,7 +153,8 @@ async def test_a_burst_of_changes_is_proven_by_few_fetches(configured: Settings,
         JetstreamDouble() as host,
         overheard(carol) as frames,
     ):
-        update = {"plc_url": plc.url, "handle_resolver": pds.url, "retry_seconds": 1.0}
+        # Between two fetches: with that of a second, a busy machine would make more of them than this allows.
+        update = {"plc_url": plc.url, "handle_resolver": pds.url, "retry_seconds": 4.0}
         async with following(configured.model_copy(update=update), host) as indexer:
             await anext(frames)  # its empty beginning
             for number in range(1, CHANGES + 1):
