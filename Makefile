@@ -27,6 +27,7 @@ test: lint $(NETWORK) $(CONSUMERS) ## everything that CI runs
 test-long: ## the same with many rounds of what is random: a night
 	SCENARIO_RUNS=60 NETWORK_ROUNDS=3 INTERLEAVINGS=50 KILLS=20 LOG_KILLS=50 LIVE_KILLS=200 CRASH_KILLS=20 SEARCH_KILLS=20 \
 		MIGRATION_KILLS=20 FULL_DISK_ROUNDS=40 BACKUP_KILLS=10 EXPORT_HISTORIES=5000 SQL_ATTACKS_STRIDE=1 PUBLISHING_KILLS=40 \
+		TAKEDOWN_ROUNDS=60 WORKS_STEPS=400 \
 		REBUILD_CALLS=1000 REBUILD_KILLS=10 COUNT_ROUNDS=300 COST_ROWS=100000 CUSTODY_STRIDE=1 TREE_CASES=100000 \
 		FMSVC_TEST_SCHEMATHESIS=15 $(MAKE) test
 
@@ -81,14 +82,14 @@ clean: ## remove what was installed and cached; the catalogue in data/ stays
 
 $(INSTALLED): requirements.lock pyproject.toml deploy/pyproject.toml deploy/wheel_sources.py
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --require-hashes --no-deps -r requirements.lock
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e ./deploy
 	@touch $@
 
 .venv-duckdb-next/installed: requirements.lock pyproject.toml deploy/pyproject.toml deploy/wheel_sources.py
 	$(PYTHON) -m venv .venv-duckdb-next
-	.venv-duckdb-next/bin/pip install --quiet --require-hashes -r requirements.lock
+	.venv-duckdb-next/bin/pip install --quiet --require-hashes --no-deps -r requirements.lock
 	.venv-duckdb-next/bin/pip install --quiet --no-deps --no-build-isolation -e .
 	.venv-duckdb-next/bin/pip install --quiet --no-deps --no-build-isolation -e ./deploy
 	.venv-duckdb-next/bin/pip install --quiet "duckdb>=2,<3"

@@ -1,4 +1,4 @@
-"""Recall: of 20,000 tracks in several scripts, people find the one they mean among the first ten results.
+"""Recall: of 10,000 tracks in several scripts, people find the one they mean among the first ten results.
 
 SEED repeats another run.
 """
@@ -13,7 +13,7 @@ import pytest
 from indexer.search.documents.people import Person
 from tests.readapi.indexed import Indexed, person, track_documents
 
-TRACKS = 20_000
+TRACKS = 10_000
 QUERIES = 200  # of each class
 ENOUGH = 0.95
 ENOUGH_WITH_TYPOS = 0.9

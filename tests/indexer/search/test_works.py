@@ -19,8 +19,8 @@ from tests import documents
 from tests.indexer.changes import account, album, comment, delete, did, instant, like, put, uri, write
 from tests.indexer.search.test_index import BASE, caught_up, contents
 
-STEPS = int(os.environ.get("WORKS_STEPS", "80"))
-COMPARED_AFTER = 40  # steps
+STEPS = int(os.environ.get("WORKS_STEPS", "50"))
+COMPARED_AFTER = 25  # steps
 ARTISTS = ["ana", "ben", "cyd", "dee"]
 FANS = ["eva", "fay", "gus", "hal"]  # who have a like or a comment, or nothing at all
 VISIBILITIES = ["public", "public", "unlisted", "private"]

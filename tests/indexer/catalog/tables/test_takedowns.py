@@ -26,7 +26,7 @@ from tests.indexer.changes import (
 )
 
 TRACK, OTHER = uri("ana", "track"), uri("ana", "track", 1)
-ROUNDS = int(os.environ.get("TAKEDOWN_ROUNDS", "20"))
+ROUNDS = int(os.environ.get("TAKEDOWN_ROUNDS", "8"))
 
 
 def take_down(writer: Writer, *subjects: object) -> None:
