@@ -118,7 +118,7 @@ def tree(*folders: str) -> set[str]:
 
 
 def pip(python: str | Path, *arguments: str | Path) -> str:
-    """Run by this environment's pip: to install another into each new environment takes longer than the test."""
+    """Run by the tests' own pip: to install one into each environment would take longer than they do."""
     return run(sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check", *arguments)
 
 
