@@ -3,9 +3,10 @@
 import functools
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
-from typing import ParamSpec, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import ValidationError
 
 from fmsvc.errors import ConfigurationError, FmsvcError, UnreachableError
 from fmsvc.mcp.caller import caller
@@ -17,6 +18,7 @@ Told = TypeVar("Told")
 _SCOPE = (
     "The token lacks a permission: the user makes a new developer token on the settings page and grants it."
 )
+_MOST_NAMED: Final = 5  # arguments of one call that a refusal names
 _NEXT: Mapping[str, str] = MappingProxyType(
     {
         "not_found": "Check the id with `search` or a list; what the caller may not see looks like this too.",
@@ -59,6 +61,15 @@ def explain(error: FmsvcError) -> str:
     known = f" ({code}" + (f", request {error.request_id})" if error.request_id else ")")
     said = "The API does not answer." if isinstance(error, UnreachableError) else clean(error.message)
     return f"{said}{known} {find_next_step(error, code)}".rstrip()
+
+
+def explain_arguments(error: ValidationError) -> str:
+    """Which arguments of a call the tool's schema refuses, and the next step."""
+    refused = [
+        f"`{clean('.'.join(map(str, one['loc'])))[:100]}`: {clean(one['msg'])[:200]}."
+        for one in error.errors(include_url=False, include_context=False, include_input=False)[:_MOST_NAMED]
+    ]
+    return " ".join([*refused, _NEXT["invalid_request"]])
 
 
 def find_code(error: FmsvcError) -> str:

@@ -5,15 +5,17 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp.server.mcpserver import MCPServer
-from mcp_types import Tool, ToolAnnotations
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import CallToolResult, InputRequiredResult, Tool, ToolAnnotations
+from pydantic import ValidationError
 
 from fmsvc import __version__
 from fmsvc.answers import parse_object
 from fmsvc.errors import FmsvcError
 from fmsvc.mcp import grants, guides, reading, writing
 from fmsvc.mcp.caller import CALLER, Connect, caller
-from fmsvc.mcp.errors import explain, explained
+from fmsvc.mcp.errors import explain, explain_arguments, explained
 
 Work = Callable[..., Awaitable[Any]]
 Lifespan = Callable[[MCPServer[Any]], AbstractAsyncContextManager[Any]]
@@ -45,6 +47,17 @@ class Server(MCPServer[Any]):
             for tool in await super().list_tools()
             if tool.name not in self.needs or grants.may_write(granted, self.needs[tool.name])
         ]
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Call a tool. Raises ToolError, also for arguments that its schema refuses."""
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                raise ToolError(explain_arguments(error.__cause__)) from error
+            raise
 
 
 def build_server(connect: Connect, address: str, lifespan: Lifespan | None = None) -> Server:

@@ -157,6 +157,8 @@ async def test_every_public_tool_answers(music):
         ("tracks_by_tag", {"tag": "../../metrics"}, "(not_found, request "),
         ("list_tracks", {"artist_did": "x&sort=popular"}, "artist_did"),
         ("no_such_tool", {}, "no_such_tool"),
+        ("search", {"query": "x", "limit": 99}, "`limit`: Input should be less than or equal to 50. Correct the"),
+        ("search", {}, "`query`: Field required. Correct the named arguments and call again."),
     ],
 )
 async def test_errors_say_what_to_do_next(music, name, arguments, said):
