@@ -25,19 +25,20 @@ def turned() -> Image.Exif:
     return said
 
 
+# Made by the tests that want them: every process imports this file.
 SHOWN = {
-    "jpeg": encoded(SCENE, "JPEG"),
-    "jpeg in CMYK": encoded(SCENE.convert("CMYK"), "JPEG"),
-    "png of 16 bits": encoded(SCENE.convert("I").convert("I;16"), "PNG"),
-    "gif that moves": encoded(SCENE, "GIF", save_all=True, append_images=[SCENE.rotate(90)] * 3),
-    "avif": encoded(SCENE, "AVIF"),
+    "jpeg": lambda: encoded(SCENE, "JPEG"),
+    "jpeg in CMYK": lambda: encoded(SCENE.convert("CMYK"), "JPEG"),
+    "png of 16 bits": lambda: encoded(SCENE.convert("I").convert("I;16"), "PNG"),
+    "gif that moves": lambda: encoded(SCENE, "GIF", save_all=True, append_images=[SCENE.rotate(90)] * 3),
+    "avif": lambda: encoded(SCENE, "AVIF"),
 }
 REFUSED = {
-    "svg": b'<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"/>',
-    "tiff": encoded(SCENE, "TIFF"),
-    "bomb": encoded(Image.new("1", (30_000, 30_000)), "PNG"),
-    "broken": encoded(SCENE, "JPEG")[:3000],
-    "empty": b"",
+    "svg": lambda: b'<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"/>',
+    "tiff": lambda: encoded(SCENE, "TIFF"),
+    "bomb": lambda: encoded(Image.new("1", (30_000, 30_000)), "PNG"),
+    "broken": lambda: encoded(SCENE, "JPEG")[:3000],
+    "empty": lambda: b"",
 }
 
 
@@ -50,7 +51,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("kind", SHOWN)
 async def test_every_size_is_made_of_a_picture(kind: str, path: Path) -> None:
     """Within its square, in the proportions of the original."""
-    path.write_bytes(SHOWN[kind])
+    path.write_bytes(SHOWN[kind]())
 
     made = await resize_picture(path)
 
@@ -90,6 +91,6 @@ async def test_what_is_transparent_stays_so_and_small_pictures_stay_small(path: 
 @pytest.mark.parametrize("kind", REFUSED)
 async def test_nothing_is_made_of_anything_else(kind: str, path: Path) -> None:
     """Neither of what is no picture nor of one that would take all the memory."""
-    path.write_bytes(REFUSED[kind])
+    path.write_bytes(REFUSED[kind]())
 
     assert await resize_picture(path) is None
