@@ -157,7 +157,11 @@ async def test_every_public_tool_answers(music):
         ("tracks_by_tag", {"tag": "../../metrics"}, "(not_found, request "),
         ("list_tracks", {"artist_did": "x&sort=popular"}, "artist_did"),
         ("no_such_tool", {}, "no_such_tool"),
-        ("search", {"query": "x", "limit": 99}, "`limit`: Input should be less than or equal to 50. Correct the"),
+        (
+            "search",
+            {"query": "x", "limit": 99},
+            "`limit`: Input should be less than or equal to 50. Correct the",
+        ),
         ("search", {}, "`query`: Field required. Correct the named arguments and call again."),
     ],
 )
