@@ -13,6 +13,7 @@ from tantivy import DocAddress, Occur, Order, Query
 
 from schemas import search_index
 from schemas.document_store import DocumentStore, UnknownFormat, map_segments
+from schemas.recent import Recent
 from schemas.search_index import KIND_SPAN, KINDS, Kind, kind_of
 from schemas.stored import Stored
 
@@ -67,9 +68,10 @@ class IndexFolder:
         self.op = 0
         self.rows_read = 0  # matches returned so far: the cost of a request grows with them
         self.folder_id = 0  # of the folder being read: changes with a rebuild
-        self._counts: dict[tuple[str, str], int] = {}  # of terms, in the state that is shown
-        self._kinds: dict[Hashable, dict[Kind, int]] = {}  # of named queries, in the state that is shown
-        self._first_pages: dict[Hashable, list[Any]] = {}  # of searches that match much, in the same state
+        # In the state that is shown: of terms, of named queries, and of searches that match much.
+        self._counts: Recent[tuple[str, str], int] = Recent(MOST_COUNTS)
+        self._kinds: Recent[Hashable, dict[Kind, int]] = Recent(MOST_KINDS)
+        self._first_pages: Recent[Hashable, list[Any]] = Recent(MOST_PAGES)
         self.refusal = ""  # a sentence, when what is there was made by another version of the program
 
     def refresh(self) -> bool:
@@ -178,11 +180,10 @@ class IndexFolder:
         """How many documents hold a term. Deleted ones do not count: an index made anew has none of them."""
         if not self.estimate_term(field, text):
             return 0
-        found = self._counts.get((field, text))
+        found = self._counts.find((field, text))
         if found is None:
-            if len(self._counts) >= MOST_COUNTS:
-                self._counts.clear()
-            found = self._counts[field, text] = self.count(self.term(field, text))
+            found = self.count(self.term(field, text))
+            self._counts.keep((field, text), found)
         return found
 
     def estimate_term(self, field: str, text: str) -> int:
@@ -194,24 +195,24 @@ class IndexFolder:
 
         What is counted for a query with a name is remembered, under that name, while this state is shown.
         """
-        known = None if name is None else self._kinds.get(name)
+        known = None if name is None else self._kinds.find(name)
         if known is not None:
             return dict(known)
         counts = dict.fromkeys(KINDS, 0)
         if self.searcher is not None:
             for bucket in self.searcher.aggregate(query, _BY_KIND)["kinds"]["buckets"]:
                 counts[kind_of(int(bucket["key"]))] = int(bucket["doc_count"])
-        if name is not None and len(self._kinds) < MOST_KINDS:
-            self._kinds[name] = dict(counts)
+        if name is not None:
+            self._kinds.keep(name, dict(counts))
         return counts
 
     def first_page(self, name: Hashable, find: Callable[[], list[Found]]) -> list[Found]:
         """What `find` returns; remembered while this state is shown, under a name that is its own."""
-        page = self._first_pages.get(name)
+        page = self._first_pages.find(name)
         if page is None:
             page = find()
-            if page and len(self._first_pages) < MOST_PAGES:
-                self._first_pages[name] = page
+            if page:
+                self._first_pages.keep(name, page)
         return page
 
     def _look(self) -> tuple[int, ...] | None:

@@ -15,13 +15,14 @@ from readapi.index.paging import MANY, Listing, Page, Placed, Position, Row, Spa
 from readapi.index.takedowns import StandingTakedowns
 from schemas.access import Place, Viewer
 from schemas.ids import ID_BITS, normalise_tag, record_key
+from schemas.recent import Recent
 from schemas.search_index import Kind, kind_id, place_term
 from schemas.stored import Card, Stored, card_of
 
 Sort = Literal["recent", "popular"]
 MOST_OF_A_FILE = 20
 MOST_LIKED = 5000  # newest likes of one account, among which visible ones are counted
-MOST_REMEMBERED = 10_000  # tracks that are remembered
+MOST_REMEMBERED = 10_000  # tracks, and accounts with what they like, that are remembered
 MOST_PAGES = 500  # first pages that are remembered, of at most 100 cards each
 MOST_ASKING = 3  # records with the same public id
 MOST_ALIKE = 4  # documents that match what should name a single one
@@ -39,9 +40,11 @@ class _Remembered:
     Cards are read where the state's files have them, so that these stay open.
     """
 
-    liked: dict[str, int] = field(default_factory=dict)  # how many public tracks an account likes
+    # How many public tracks an account likes.
+    liked: Recent[str, int] = field(default_factory=lambda: Recent(MOST_REMEMBERED))
     tracks: dict[int, Card] = field(default_factory=dict)  # by the catalog's `id`
-    first_pages: dict[object, Page[Card]] = field(default_factory=dict)  # of broad listings
+    # Of broad listings.
+    first_pages: Recent[tuple[object, int], Page[Card]] = field(default_factory=lambda: Recent(MOST_PAGES))
 
 
 class Like(NamedTuple):
@@ -253,11 +256,11 @@ class Index(IndexFolders):
 
     def liked_count(self, did: str) -> int:
         """How many public tracks an account likes, without those for adults."""
-        liked = self._remembered.liked
-        if did not in liked:
-            shown = self.visible("track", "discovery", None)
-            liked[did] = self.catalog.count(self.liked_by(did, shown))
-        return liked[did]
+        liked = self._remembered.liked.find(did)
+        if liked is None:
+            liked = self.catalog.count(self.liked_by(did, self.visible("track", "discovery", None)))
+            self._remembered.liked.keep(did, liked)
+        return liked
 
     def liked_by(self, did: str, shown: Query) -> Query:
         """Those of the `shown` tracks that an account likes; only its newest MOST_LIKED likes count."""
@@ -302,7 +305,7 @@ class Index(IndexFolders):
         if name is None or after is not None:
             return None
         self.require()
-        page = self._remembered.first_pages.get((name, limit))
+        page = self._remembered.first_pages.find((name, limit))
         return page and Page(self._standing(page.items), page.after)
 
     def _page(self, query: Query, field: str, after: Position | None, limit: int, name: object) -> Page[Card]:
@@ -311,9 +314,8 @@ class Index(IndexFolders):
         spans = None if name is None else self._spans
         rows = Listing(self.catalog, query, field, spans=spans, name=name).page(after, limit)
         page = Page(self._stored([row.address for row in rows.items]), rows.after)
-        first = self._remembered.first_pages
-        if name is not None and after is None and len(first) < MOST_PAGES:
-            first[name, limit] = page
+        if name is not None and after is None:
+            self._remembered.first_pages.keep((name, limit), page)
         return Page(self._standing(page.items), page.after)
 
     def _show(self, found: Iterable[tuple[IndexFolder, State | None]]) -> None:

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from indexer.search.documents.fields import Documents
 from readapi.errors import InvalidCursor
-from readapi.index import folder
 from readapi.index.search import matches
 from readapi.index.search.execute import Search, execute_search
 from readapi.index.search.suggest import MOST, suggest_names
 from schemas.api.search import SearchPage
+from schemas.recent import Recent
 from schemas.search_index import ADULT, KINDS
 from tests.readapi.indexed import Indexed, artist_documents, person, tag_documents, track_documents
 
@@ -97,7 +97,7 @@ def test_many_matches_of_two_words_come_tier_by_tier_in_the_same_order(tmp_path,
             found.append((page.results, page.counts))
         return found
 
-    monkeypatch.setattr(folder, "MOST_PAGES", 0)
+    monkeypatch.setattr(index.index.words, "_first_pages", Recent(0))
     at_once = pages()
     monkeypatch.setattr(matches, "MANY", 100)
     assert pages() == at_once
@@ -129,7 +129,7 @@ def test_the_first_page_of_many_matches_is_remembered_until_the_index_changes(tm
         return [execute_search(index.index, search, None, limit) for search, limit in asked]
 
     with monkeypatch.context() as nothing_remembered:
-        nothing_remembered.setattr(folder, "MOST_PAGES", 0)
+        nothing_remembered.setattr(index.index.words, "_first_pages", Recent(0))
         expected = answers()
     assert answers() == expected
     assert answers() == expected
@@ -137,6 +137,15 @@ def test_the_first_page_of_many_matches_is_remembered_until_the_index_changes(tm
     broad, before = Search("ech"), index.index.words.rows_read
     assert execute_search(index.index, broad, None, 20) == expected[asked.index((broad, 20))]
     assert index.index.words.rows_read == before
+
+    monkeypatch.setattr(index.index.words, "_first_pages", Recent(8))
+    execute_search(index.index, broad, None, 20)
+    for search, limit in asked[:24]:  # whatever else is asked for, what is asked for often stays
+        execute_search(index.index, search, None, limit)
+        before = index.index.words.rows_read
+        execute_search(index.index, broad, None, 20)
+        assert index.index.words.rows_read == before
+
     index.write([track_documents(1000, "Echo of Yesterday", ANA, likes=5000)])
     assert b"Echo of Yesterday" in execute_search(index.index, broad, None, 20).results[0]
     index.close()
