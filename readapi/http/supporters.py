@@ -3,7 +3,6 @@
 import asyncio
 import dataclasses
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Collection
 from urllib.parse import urlencode
 
@@ -14,6 +13,7 @@ from readapi.oauth.errors import Unavailable
 from readapi.oauth.network import Network
 from schemas.access import Viewer
 from schemas.ids import Did
+from schemas.recent import Recent
 from schemas.stored import Card
 
 log = structlog.get_logger()
@@ -43,7 +43,7 @@ class Supporters:
         self._verifier = verifier
         self._clock = clock
         self._timeout_seconds = timeout_seconds
-        self._answers: OrderedDict[Question, tuple[bool, float]] = OrderedDict()
+        self._answers: Recent[Question, tuple[bool, float]] = Recent(MOST_REMEMBERED)
         self._under_way: dict[Question, asyncio.Task[bool]] = {}
 
     @property
@@ -67,7 +67,7 @@ class Supporters:
         return await self.of(viewer, {track.did for track in tracks if b"supporters" in track.policy})
 
     async def _supports(self, question: Question) -> bool:
-        remembered = self._answers.get(question)
+        remembered = self._answers.find(question)
         if remembered is not None and remembered[1] > self._clock():
             return remembered[0]
         asking = self._under_way.get(question)
@@ -82,10 +82,7 @@ class Supporters:
         except (Unavailable, ValueError, TimeoutError) as error:
             log.warning("supporters cannot be asked about", error=str(error)[:200])
             supports = False
-        self._answers[question] = supports, self._clock() + LIFE_SECONDS
-        self._answers.move_to_end(question)
-        while len(self._answers) > MOST_REMEMBERED:
-            self._answers.popitem(last=False)
+        self._answers.keep(question, (supports, self._clock() + LIFE_SECONDS))
         return supports
 
     async def _ask(self, question: Question) -> bool:

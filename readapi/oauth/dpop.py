@@ -4,7 +4,6 @@ import base64
 import hashlib
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from secrets import token_urlsafe
 from typing import Any
@@ -13,6 +12,7 @@ from yarl import URL
 
 from readapi.oauth import keys, responses
 from readapi.oauth.network import Body, Network, Response
+from schemas.recent import Recent
 
 WANTS_NONCE = "use_dpop_nonce"
 _ATTEMPTS = 2  # the second with the nonce that the server gave in its first answer
@@ -25,7 +25,7 @@ class Dpop:
 
     def __init__(self, network: Network) -> None:
         self._network = network
-        self._nonces: OrderedDict[URL, str] = OrderedDict()
+        self._nonces: Recent[URL, str] = Recent(_KEPT)
 
     async def send(
         self,
@@ -45,7 +45,7 @@ class Dpop:
         """
         address = URL(url)
         for attempt in range(1, _ATTEMPTS + 1):
-            nonce = self._nonces.get(address.origin())
+            nonce = self._nonces.find(address.origin())
             response = await self._network.send(
                 method,
                 url,
@@ -62,17 +62,14 @@ class Dpop:
     def headers(self, key: str, method: str, url: str, access_token: str) -> dict[str, str]:
         """The headers of a request with this token, for requests that are sent by other means."""
         address = URL(url)
-        proven = make_proof(key, method, address, self._nonces.get(address.origin()), access_token)
+        proven = make_proof(key, method, address, self._nonces.find(address.origin()), access_token)
         return {"Authorization": f"DPoP {access_token}", "DPoP": proven}
 
     def _remember(self, origin: URL, response: Response) -> str | None:
         received = response.headers.get("DPoP-Nonce")
         if received is None or not _NONCE.fullmatch(received):
             return None
-        self._nonces[origin] = received
-        self._nonces.move_to_end(origin)
-        while len(self._nonces) > _KEPT:
-            self._nonces.popitem(last=False)
+        self._nonces.keep(origin, received)
         return received
 
 

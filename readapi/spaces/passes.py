@@ -1,7 +1,6 @@
 """Obtains Space credentials, and caches them and refusals in memory until they expire."""
 
 import asyncio
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -19,6 +18,7 @@ from readapi.spaces.credentials import InvalidCredential
 from readapi.spaces.hosts import HostRefusal, SpaceHosts
 from readapi.state.db.database import Clock, utc_now
 from readapi.state.sign_in.grants import GrantId
+from schemas.recent import Recent
 from schemas.spaces import Space
 
 log = structlog.get_logger()
@@ -64,7 +64,7 @@ class SpaceCredentialCache:
         self._xrpc = xrpc
         self._hosts = hosts
         self._clock = clock
-        self._held: OrderedDict[CacheKey, SpaceCredential | _Refused] = OrderedDict()
+        self._held: Recent[CacheKey, SpaceCredential | _Refused] = Recent(MOST)
         self._under_way: dict[CacheKey, asyncio.Task[SpaceCredential]] = {}
 
     async def find(self, who: Author, space: Space) -> SpaceCredential:
@@ -73,7 +73,7 @@ class SpaceCredentialCache:
         Also raises PdsUnavailable, and ScopeUpgradeRequired or SessionExpired from the account's own PDS.
         """
         whose = who.grant_id, space
-        held = self._held.get(whose)
+        held = self._held.find(whose)
         if held is not None and held.until > self._clock():
             if isinstance(held, _Refused):
                 raise SpaceRefused(held.sentence)
@@ -86,7 +86,7 @@ class SpaceCredentialCache:
 
     def refuse(self, who: Author, space: Space, sentence: str = NOT_LET_IN) -> SpaceRefused:
         """Replace the credential by a cached refusal, after a server of the Space rejected it."""
-        self._keep((who.grant_id, space), _Refused(sentence, self._clock() + REFUSED_FOR))
+        self._held.keep((who.grant_id, space), _Refused(sentence, self._clock() + REFUSED_FOR))
         return SpaceRefused(sentence)
 
     async def _ask(self, who: Author, space: Space) -> SpaceCredential:
@@ -118,7 +118,7 @@ class SpaceCredentialCache:
             log.warning("a Space's credential is of no use", host=authority.space_host)
             raise self.refuse(who, space) from error
         held = SpaceCredential(credential, key, until - EARLY)
-        self._keep((who.grant_id, space), held)
+        self._held.keep((who.grant_id, space), held)
         return held
 
     async def _delegation(self, who: Author, space: Space) -> str:
@@ -133,12 +133,6 @@ class SpaceCredentialCache:
             return _Delegation.model_validate(answer).token
         except ValidationError as error:
             raise PdsUnavailable(NO_SENSE) from error
-
-    def _keep(self, whose: CacheKey, held: SpaceCredential | _Refused) -> None:
-        self._held[whose] = held
-        self._held.move_to_end(whose)
-        while len(self._held) > MOST:
-            self._held.popitem(last=False)
 
     def _settle(self, whose: CacheKey, done: asyncio.Task[SpaceCredential]) -> None:
         del self._under_way[whose]
