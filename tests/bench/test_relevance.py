@@ -47,6 +47,7 @@ def songs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Indexed, S
 
 
 @pytest.mark.parametrize("name", ENOUGH)
+@pytest.mark.slow
 def test_people_find_the_song_they_mean(
     songs: tuple[Indexed, Songs], capsys: pytest.CaptureFixture[str], name: str
 ) -> None:

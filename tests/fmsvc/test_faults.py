@@ -120,6 +120,7 @@ async def titles(artist: Artist) -> list[str]:
 @pytest.mark.parametrize(
     "fault", [Break(sent=4000), Break(received=0), Break(received=60), Reply(STORM.format(503))]
 )
+@pytest.mark.slow
 async def test_an_upload_that_breaks_off_is_sent_again_and_makes_one_record(
     studio: Studio, song: Path, fault: Break | Reply
 ) -> None:

@@ -44,6 +44,7 @@ async def eventually(ask: Callable[[], Awaitable[Any]], holds: Callable[[Any], b
 
 
 @pytest.mark.parametrize("kind", [AsyncClient, Client])
+@pytest.mark.slow
 async def test_every_method_of_the_client(
     kind: type[Client | AsyncClient],
     studio: Studio,

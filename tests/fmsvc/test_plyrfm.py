@@ -124,6 +124,7 @@ def test_the_client_takes_the_same_arguments() -> None:
 
 @pytest.mark.network
 @pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.slow
 async def test_the_documented_usage_works(
     studio: Studio, song: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -294,6 +294,7 @@ async def test_a_second_indexer_is_refused(indexer_settings: Settings) -> None:
                 pass
 
 
+@pytest.mark.slow
 async def test_a_recording_is_taken_in_and_the_relays_cursor_stays(
     indexer_settings: Settings, tmp_path: Path, hosted_repo: ForgedRepo
 ) -> None:

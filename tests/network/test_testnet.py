@@ -16,6 +16,7 @@ pytestmark = pytest.mark.network
 THING = "fm.svc.thing"
 
 
+@pytest.mark.slow
 async def test_records_are_written_read_changed_and_deleted(net: Testnet) -> None:
     """What an account writes is what the server gives back, with or without a lexicon that it knows."""
     ada = await net.pds[0].create_account("ada-writes.test")

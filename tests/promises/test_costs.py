@@ -153,6 +153,7 @@ async def test_every_route_that_anybody_may_call_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("path", HIDING)
+@pytest.mark.slow
 async def test_a_page_of_what_may_not_be_shown_is_cheap_and_leads_on(reader: Reader, path: str) -> None:
     """However much it is: the pages are short or empty, and the cursors come to the end of it."""
     cursor, pages, shown = "", 0, 0

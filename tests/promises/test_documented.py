@@ -179,6 +179,7 @@ async def reader(network: Network, tmp_path_factory: pytest.TempPathFactory) -> 
 @pytest.mark.network
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("block", SHELL, ids=str)
+@pytest.mark.slow
 async def test_commands_do_what_is_shown(reader: Reader, block: Block) -> None:
     """Requests are answered as it is told; `serve` takes its settings; a backup is made and restored."""
     for number, command in enumerate(documented.commands(block.text)):
@@ -202,6 +203,7 @@ async def test_commands_do_what_is_shown(reader: Reader, block: Block) -> None:
 @pytest.mark.network
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("block", PROGRAMS, ids=str)
+@pytest.mark.slow
 async def test_programs_run(reader: Reader, block: Block) -> None:
     """As the artist of the service, with a recording beside them."""
     (reader.folder / "song.wav").write_bytes(media.tone(2, 660))
@@ -217,6 +219,7 @@ async def test_programs_run(reader: Reader, block: Block) -> None:
 
 @pytest.mark.network
 @pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.slow
 async def test_commands_within_sentences_work(reader: Reader) -> None:
     """Beside the service that they are about; others are run by tests that are named."""
     for text in documented.inline("fmsvc-server"):

@@ -54,6 +54,7 @@ async def own_studio(network: Network, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.mark.network
 @pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.slow
 async def test_every_example_is_answered_as_it_says(own_studio: Studio) -> None:
     """With the names of what somebody really has in the place of those of the examples."""
     owner = await owner_of_everything(own_studio)

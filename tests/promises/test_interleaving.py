@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import aiohttp
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -229,6 +230,7 @@ async def _ready(session: aiohttp.ClientSession, port: int) -> None:
 
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck), database=None)
 @given(world=worlds(), data=st.data())
+@pytest.mark.slow
 def test_any_order_gives_the_same_rows_and_answers(
     world: World, data: st.DataObject, tmp_path_factory: Any
 ) -> None:

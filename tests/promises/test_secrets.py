@@ -50,6 +50,7 @@ def private_part(key: str) -> str:
     return key.partition('"d": "')[2].partition('"')[0]
 
 
+@pytest.mark.slow
 async def test_a_dump_holds_no_secret(door: Door, person: Person, state_settings: Settings) -> None:
     """Session, developer token, exchange token, state, code, verifier, tokens, keys: plain or as hex."""
     session = await door.sign_in(person)

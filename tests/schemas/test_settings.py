@@ -83,6 +83,7 @@ def test_a_wrong_variable_is_named(name: str, value: str, said: str) -> None:
     assert said in str(refused.value)
 
 
+@pytest.mark.slow
 def test_the_server_does_not_start_with_a_misspelt_variable() -> None:
     """Exit code 2 and one line, before anything is opened."""
     started = subprocess.run(

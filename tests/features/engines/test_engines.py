@@ -58,6 +58,7 @@ def test_duckdb(folder: Path) -> None:
         assert con.execute(program("DuckDB", folder)).fetchall() == wanted(folder)
 
 
+@pytest.mark.slow
 def test_polars(folder: Path, tmp_path: Path) -> None:
     """By the catalogue."""
     path = tmp_path / "program.py"

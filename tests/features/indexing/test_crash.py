@@ -186,6 +186,7 @@ def limited(folder: Path) -> None:
         fill(writer)
 
 
+@pytest.mark.slow
 def test_a_limit_on_file_sizes_ends_the_same_way(tmp_path: Path) -> None:
     """The limit is hit, told in a sentence, and nothing is damaged."""
     child = children.Process(target=limited, args=(tmp_path,))

@@ -153,6 +153,7 @@ def everything(folder: Path) -> list[object]:
 
 
 @pytest.mark.parametrize("number", range(ROUNDS))
+@pytest.mark.slow
 def test_a_full_disk_takes_nothing_that_was_committed(
     disk: tuple[type[SmallDisk | Limit], Path], number: int
 ) -> None:

@@ -85,6 +85,7 @@ def rows(indexer: Indexer, query: str = ROWS) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("version", ["1", "2"])
+@pytest.mark.slow
 async def test_records_are_shown_at_once_and_proven_later(
     configured: Settings, forged: ForgedNetwork, ana: ForgedRepo, version: str
 ) -> None:
@@ -143,6 +144,7 @@ async def test_what_does_not_match_its_cid_is_a_dead_letter(configured: Settings
 
 
 @pytest.mark.network
+@pytest.mark.slow
 async def test_a_burst_of_changes_is_proven_by_few_fetches(configured: Settings, net: Testnet) -> None:
     """From a real server: each change is shown at once, and all of them are proven in the end."""
     pds = net.pds[0]

@@ -53,6 +53,7 @@ def told(openers: list[subprocess.Popen[str]]) -> list[str]:
     return [opener.stdout.readline().strip() for opener in openers if opener.stdout is not None]
 
 
+@pytest.mark.slow
 def test_one_of_two_indexers_gets_an_empty_folder(
     openers: list[subprocess.Popen[str]], tmp_path: Path
 ) -> None:

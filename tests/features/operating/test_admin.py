@@ -132,6 +132,7 @@ async def test_decisions_have_their_effect_and_are_reported(stage: Listening) ->
     assert page.index("Not so") < page.index("Copied")
 
 
+@pytest.mark.slow
 async def test_a_notice_goes_from_state_to_state(stage: Listening) -> None:
     """Sent without an account; acted on, answered by the account, restored; each decision logged and told."""
     song, takedowns = str(uri("mara", "track", 5)), stage.music.stores.takedowns
@@ -212,6 +213,7 @@ def command(stage: Listening, *arguments: str, name: str = "notices") -> subproc
     )
 
 
+@pytest.mark.slow
 async def test_bursts_and_fresh_accounts_are_told(stage: Listening) -> None:
     """By the snapshot's likes, and by what was done here; the page and the command tell the same."""
     ida, song = await stage.as_("ida"), uri("mara", "track", 6)

@@ -82,6 +82,7 @@ def test_rates_are_of_counters_and_nothing_else_is() -> None:
 
 @pytest.mark.network
 @pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.slow
 async def test_every_metric_that_is_asked_for_is_there(studio: Studio) -> None:
     """With the labels that it is asked by; Prometheus adds `job` and `instance`, and histograms `le`."""
     await studio.door.ask("GET", "/stats")

@@ -30,6 +30,7 @@ def _mode(path: Path) -> int:
 
 @pytest.mark.network
 @pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.slow
 async def test_no_process_of_the_service_writes_for_others(studio: Studio, tmp_path: Path) -> None:
     """Indexer, API, job worker and the processes that they start: database, index, sockets, audio."""
     mara = await studio.artist()
@@ -38,6 +39,7 @@ async def test_no_process_of_the_service_writes_for_others(studio: Studio, tmp_p
     assert open_to_others(studio.data_dir) == []
 
 
+@pytest.mark.slow
 def test_a_command_closes_a_folder_that_was_open(tmp_path: Path) -> None:
     """As older versions left it; and without the help of the umask that it is started with."""
     folder = tmp_path / "data"

@@ -32,6 +32,7 @@ def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_labels_are_given_negated_listed_and_logged(tmp_path: Path) -> None:
     why = ("--reason", "Notice of 3 May.", "--by", "eve")
     given = command(tmp_path, TRACK, "copyright", *why)
@@ -63,6 +64,7 @@ def test_labels_are_given_negated_listed_and_logged(tmp_path: Path) -> None:
         (TRACK, "porn", "--expires", "tomorrow"),
     ],
 )
+@pytest.mark.slow
 def test_what_is_no_label_is_refused(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     refused = command(tmp_path, *arguments, "--reason", "Why.")
     assert refused.returncode == 2

@@ -15,6 +15,7 @@ from tests.network.testnet import Testnet
 pytestmark = pytest.mark.network
 
 
+@pytest.mark.slow
 async def test_lexicons_are_published_and_published_again(net: Testnet, tmp_path: Path) -> None:
     """By the command, with a password on standard input; a wrong one publishes nothing."""
     account = await net.pds[0].create_account("lexicons.test")

@@ -45,6 +45,7 @@ async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Liste
 
 
 @pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.slow
 async def test_a_page_leads_to_the_form_and_the_form_to_the_operator(stage: Listening) -> None:
     """A stranger signs in first and comes back; the command lists the report on one line, and closes it."""
     ben = await stage.as_("ben")
@@ -73,6 +74,7 @@ async def test_a_page_leads_to_the_form_and_the_form_to_the_operator(stage: List
 
 
 @pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.slow
 async def test_a_refused_form_keeps_what_was_typed(stage: Listening) -> None:
     """The page says what is wrong beside its field, and shows the rest as it was sent."""
     ben = await stage.as_("ben")
@@ -142,6 +144,7 @@ async def test_an_unusable_report_is_refused_as_xrpc_refuses(
 
 @pytest.mark.network
 @pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.slow
 async def test_an_account_of_the_network_reports_with_a_token_of_its_server(
     studio: Studio, monkeypatch: pytest.MonkeyPatch
 ) -> None:

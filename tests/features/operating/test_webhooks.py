@@ -192,6 +192,7 @@ async def test_changes_that_are_wanted_are_delivered_signed(stage: Listening, re
         )
 
 
+@pytest.mark.slow
 async def test_refused_deliveries_are_repeated_and_given_up_after_days(
     stage: Listening, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,6 +238,7 @@ async def test_a_receiver_may_ask_for_a_pause(stage: Listening, receiver: Receiv
     assert noted.next_attempt_at - stage.state.database.now() > timedelta(minutes=50)
 
 
+@pytest.mark.slow
 async def test_deliveries_go_on_after_an_error_of_the_feed(
     stage: Listening, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -432,6 +434,7 @@ def deliver(settings: Settings) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.slow
 async def test_one_process_delivers_after_locks_were_lost(
     postgres: str, receiver: Receiver, tmp_path: Path
 ) -> None:
@@ -453,6 +456,7 @@ async def test_one_process_delivers_after_locks_were_lost(
     assert len(receiver.attempts) == 2
 
 
+@pytest.mark.slow
 async def test_a_killed_process_loses_nothing_and_repeats_by_id(stage: Listening, receiver: Receiver) -> None:
     """Whoever leaves out ids that it has seen has each change once, in order."""
     dice = random.Random(3)

@@ -57,6 +57,7 @@ def check_headers(answer: aiohttp.ClientResponse) -> None:
     assert answer.headers["Cache-Control"] == "no-store"
 
 
+@pytest.mark.slow
 async def test_pages_that_know_who_is_signed_in_are_kept_by_nobody(visit: PlainBrowser) -> None:
     async with visit.get("/login") as answer:
         check_headers(answer)
@@ -426,6 +427,7 @@ async def test_what_was_not_granted_can_be_asked_for_again(visit: PlainBrowser) 
     assert "not granted" not in await visit.text("/settings")
 
 
+@pytest.mark.slow
 async def test_a_profile_that_the_index_does_not_show_yet_is_called_saved(
     shared_net: Testnet, visit: PlainBrowser, tmp_path: Path
 ) -> None:
@@ -447,6 +449,7 @@ async def test_a_profile_that_the_index_does_not_show_yet_is_called_saved(
     assert stored["value"]["displayName"] == "Ada Tide"
 
 
+@pytest.mark.slow
 async def test_a_grant_that_was_taken_back_is_told(
     shared_net: Testnet, visit: PlainBrowser, tmp_path: Path
 ) -> None:

@@ -139,6 +139,7 @@ async def silence(chromium: Browser, url: str, profile: str | None = None) -> tu
     return str(await page.evaluate(SILENCE)), bool(can_play), list(await page.evaluate(links))
 
 
+@pytest.mark.slow
 async def test_an_artists_path(
     studio: Studio, shared_net: Testnet, chromium: Browser, tmp_path: Path
 ) -> None:

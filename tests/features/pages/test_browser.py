@@ -164,6 +164,7 @@ NOTED = (
 HEADING = "document.querySelector('[aria-current] .title').textContent"
 
 
+@pytest.mark.slow
 async def test_a_play_is_told_once_half_of_the_track_was_heard(site: Published, chromium: Browser):
     """Not before, not while it is paused, not for what is heard again, and not once more at the end."""
     page = await chromium.page(f"{site.address}/track/{site.track(BRIEF)}")
@@ -282,6 +283,7 @@ async def test_a_player_without_scripts_is_the_browsers_own(site: Published, chr
     "size",
     [(400, 165), (320, 120), (250, 100), (200, 80), (120, 60), (120, 800), (800, 60), (800, 800)],
 )
+@pytest.mark.slow
 async def test_a_player_fits_its_frame(site: Published, chromium: Browser, size: tuple[int, int]):
     """Nothing is cut off or has to be scrolled to, whatever the title is."""
     players = [f"track/{site.track(number)}" for number in (SLOW, HOSTILE, SUPPORTERS)]
@@ -302,6 +304,7 @@ async def test_a_player_fits_its_frame(site: Published, chromium: Browser, size:
 
 
 @pytest.mark.parametrize("color", ["ffff00", "001"])
+@pytest.mark.slow
 async def test_a_site_chooses_how_its_player_looks(site: Published, chromium: Browser, color: str):
     """Its theme whatever the reader's, its colour as far as it can be read, and where it begins."""
     ink = "getComputedStyle(document.body).color"
@@ -411,6 +414,7 @@ async def test_nothing_moves_for_those_who_asked_for_stillness(site: Published, 
     assert (moving, await page.evaluate(motion)) == ("waiting", "none")
 
 
+@pytest.mark.slow
 async def test_the_description_opens_under_its_own_strict_policy(site: Published, chromium: Browser):
     """Every kind of route is listed and can be tried, from files of ours alone."""
     page = await chromium.page(f"{site.address}/docs", 1000, 800)
@@ -425,6 +429,7 @@ async def test_the_description_opens_under_its_own_strict_policy(site: Published
     assert page.complaints == []
 
 
+@pytest.mark.slow
 async def test_every_control_of_the_description_has_a_name(site: Published, chromium: Browser):
     """Closed, and with operations open that take bodies, files, choices and lists; and there is one main."""
     page = await chromium.page(f"{site.address}/docs", 1000, 800)

@@ -206,6 +206,7 @@ async def test_a_moment_can_be_linked_to_and_jumped_to(site: Published, chromium
     assert page.complaints == []
 
 
+@pytest.mark.slow
 async def test_a_listener_chooses_what_is_next_and_how_loud(site: Published, chromium: Browser):
     """It comes before the rest of the list; the volume is kept; another tab's player pauses this one."""
     page = await chromium.page(f"{site.address}/u/mara.example/album/ninety-nights")

@@ -97,6 +97,7 @@ async def test_every_page_has_a_row() -> None:
 
 
 @pytest.mark.parametrize("who", ["stranger", "ben", "mara"])
+@pytest.mark.slow
 async def test_pages_are_small_without_barriers_and_fit_a_phone(
     site: Published, chromium: Browser, who: Who
 ) -> None:

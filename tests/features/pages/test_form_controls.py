@@ -171,6 +171,7 @@ async def test_each_control_of_an_albums_page_counts(plain: PlainBrowser) -> Non
     assert await silent(plain, album, f"{album}/publishing") == []
 
 
+@pytest.mark.slow
 async def test_each_control_of_a_tracks_page_counts(plain: PlainBrowser) -> None:
     """What is told of it, its album, and who may listen."""
     album = await plain.sent("/portal/albums", title="A Shelf")

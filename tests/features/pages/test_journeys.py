@@ -64,6 +64,7 @@ async def test_a_stranger_finds_hears_browses_and_shares(site: Published, chromi
 
 
 @pytest.mark.network
+@pytest.mark.slow
 async def test_a_listener_needs_no_mouse_and_is_told_what_happens(
     listener: PlainBrowser, studio: Studio, chromium: Browser, tmp_path: Path
 ) -> None:

@@ -53,6 +53,7 @@ def complaints(folder: Path, *constants: tuple[str, object]) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 async def test_each_page_is_described_by_types_and_members_that_exist(
     site: Published, tmp_path: Path
 ) -> None:
@@ -69,6 +70,7 @@ async def test_each_page_is_described_by_types_and_members_that_exist(
     assert await asyncio.to_thread(complaints, tmp_path, *typed, search) == ""
 
 
+@pytest.mark.slow
 async def test_what_does_not_exist_is_found(tmp_path: Path) -> None:
     """Else the test above could not fail."""
     wrong = {"@context": "https://schema.org", "@type": "MusicRecording", "singer": "Ada"}

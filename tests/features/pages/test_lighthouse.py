@@ -42,6 +42,7 @@ async def measured(site: Published, *paths: str) -> dict[str, Any]:
     return {address.removeprefix(site.address): told for address, told in json.loads(said).items()}
 
 
+@pytest.mark.slow
 async def test_lighthouse_finds_nothing_to_improve(site: Published) -> None:
     """On the home page, results of a search and a track, as on a phone with its slow network."""
     scores = await measured(site, "/", "/search?q=water", f"/track/{site.track(SLOW)}")

@@ -55,6 +55,7 @@ async def plain(shared_net: Testnet, studio: Studio) -> AsyncIterator[PlainBrows
         yield browser
 
 
+@pytest.mark.slow
 async def test_a_track_is_uploaded_heard_and_kept_from_strangers(
     artist: Visitor, chromium: Browser, tmp_path: Path
 ) -> None:
@@ -163,6 +164,7 @@ async def test_a_file_that_is_too_large_is_told_before_it_is_sent(artist: Visito
     assert artist.complaints == []
 
 
+@pytest.mark.slow
 async def test_axe_finds_no_barrier_and_a_telephone_nothing_too_wide(artist: Visitor) -> None:
     """On the Portal of somebody new and of an artist, and on the page of an album; everything is open."""
     page, wide = artist.page, "document.documentElement.scrollWidth > 320"
@@ -197,6 +199,7 @@ async def test_the_portals_developer_section_is_in_the_settings(artist: Visitor)
     await artist.page.arrive(f"{artist.site}/settings#developer")
 
 
+@pytest.mark.slow
 async def test_everything_works_without_scripts(plain: PlainBrowser) -> None:
     """A track is published, described, moved onto an album, given other listeners and deleted."""
     upload = await plain.sent(
@@ -233,6 +236,7 @@ async def test_everything_works_without_scripts(plain: PlainBrowser) -> None:
     assert "Plainer Song" not in await plain.text("/portal?x#tracks")
 
 
+@pytest.mark.slow
 async def test_an_album_has_an_order_and_a_template(plain: PlainBrowser) -> None:
     """Tracks with a template of their own keep it, and new tracks on the album get the album's."""
     album = (await plain.sent("/portal/albums", title="Shelf")).partition("?")[0]
@@ -272,6 +276,7 @@ async def test_an_album_has_an_order_and_a_template(plain: PlainBrowser) -> None
     assert "new tracks on it get your Portal template" in await plain.text(album)
 
 
+@pytest.mark.slow
 async def test_a_form_that_is_sent_twice_uploads_once(plain: PlainBrowser) -> None:
     """As two clicks do; one that was changed in between uploads again."""
     [once] = re.findall(r'name="once" value="(\w+)"', await plain.text("/portal"))
@@ -480,6 +485,7 @@ async def test_several_files_become_the_tracks_of_an_album_in_their_order(plain:
     assert re.findall(r"<bdi>(one|two)</bdi>", page) == ["one", "two"]
 
 
+@pytest.mark.slow
 async def test_an_album_is_uploaded_at_once_and_each_file_tells_how_far_it_is(
     artist: Visitor, tmp_path: Path
 ) -> None:

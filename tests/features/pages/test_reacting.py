@@ -14,6 +14,7 @@ from tests.readapi.studio import Studio
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.network]
 
 
+@pytest.mark.slow
 async def test_a_listener_reacts_to_a_track_by_its_forms(listener: PlainBrowser, studio: Studio):
     """Every form leads back to the page, which shows what was done; other sites' pages can send none."""
     artist = await studio.artist(profile=False)
@@ -125,6 +126,7 @@ async def test_a_listener_chooses_whether_the_profile_shows_what_they_like(
     assert "Liked In Public" not in hidden
 
 
+@pytest.mark.slow
 async def test_a_listener_keeps_playlists_by_their_forms(listener: PlainBrowser, studio: Studio):
     """Made, filled on the pages of tracks, put in order, renamed, deleted; strangers have to sign in."""
     artist = await studio.artist(profile=False)
@@ -158,6 +160,7 @@ async def test_a_listener_keeps_playlists_by_their_forms(listener: PlainBrowser,
     assert await listener.shows("/liked", "You like no track yet.")
 
 
+@pytest.mark.slow
 async def test_tracks_of_a_playlist_are_put_in_order_by_mouse_and_by_keyboard(
     listener: PlainBrowser, studio: Studio, chromium: Browser
 ):
@@ -194,6 +197,7 @@ async def titles(listener: PlainBrowser, page: str) -> list[str]:
     return re.findall(r'<li data-item="[^"]+"><span class="names"><a [^>]+><bdi>([^<]+)</bdi>', shown)
 
 
+@pytest.mark.slow
 async def test_a_listener_likes_and_comments_while_the_music_plays(
     listener: PlainBrowser, studio: Studio, chromium: Browser, tmp_path: Path
 ):

@@ -58,6 +58,7 @@ async def curl(url: str, token: str) -> tuple[int, dict[str, object]]:
     return int(status), json.loads(body)
 
 
+@pytest.mark.slow
 async def test_a_token_is_created_used_and_revoked(visitor: Visitor) -> None:
     """Signed in, authorized at the server, shown once, good for curl, and refused from its revocation on."""
     page, me = visitor.page, f"{visitor.site}/auth/me"
@@ -112,6 +113,7 @@ async def test_the_copy_button_copies(visitor: Visitor, chromium: Browser) -> No
     assert await visitor.page.evaluate("navigator.clipboard.readText()") == token
 
 
+@pytest.mark.slow
 async def test_everything_but_the_copy_button_works_without_scripts(visitor: Visitor) -> None:
     """Signing in, a token, its revocation, signing out."""
     await visitor.page.call("Network.enable")
@@ -175,6 +177,7 @@ async def test_an_unknown_handle_is_told_beside_its_field(visitor: Visitor) -> N
     assert await barriers(visitor.page) == []
 
 
+@pytest.mark.slow
 async def test_accounts_are_added_switched_and_removed(visitor: Visitor, shared_net: Testnet) -> None:
     """One session, several accounts, one of them in use."""
     second = await shared_net.pds[0].create_account(f"second-{next(NUMBERS)}.test")
@@ -209,6 +212,7 @@ async def test_settings_of_nobody_are_the_sign_in_page(visitor: Visitor) -> None
     assert await visitor.page.evaluate("document.querySelector('h1').textContent") == "Sign in"
 
 
+@pytest.mark.slow
 async def test_axe_finds_no_barrier_on_the_pages_of_signing_in(visitor: Visitor) -> None:
     """Names, roles, landmarks, and contrast in light and in dark; with everything opened that opens."""
     page = visitor.page

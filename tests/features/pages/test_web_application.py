@@ -52,6 +52,7 @@ async def hosted(body: str = "") -> AsyncIterator[tuple[TestServer, list[str]]]:
         yield server, shown
 
 
+@pytest.mark.slow
 async def test_an_application_signs_people_in_and_other_sites_do_not(
     shared_net: Testnet, chromium: Browser, tmp_path: Path
 ) -> None:

@@ -60,6 +60,7 @@ async def refusal(house: House) -> str:
     return (await house.state.audio_store.find()).refusal or ""
 
 
+@pytest.mark.slow
 async def test_an_emptied_state_database_deletes_nothing(house: House) -> None:
     """It says why, counts what it does not know, and takes uploads as always."""
     await house.publish(1, "a")
@@ -77,6 +78,7 @@ async def test_an_emptied_state_database_deletes_nothing(house: House) -> None:
     assert (await house.state.audio_store.find()).orphans in (2, 3, 4)
 
 
+@pytest.mark.slow
 async def test_another_services_state_database_deletes_nothing(house: House) -> None:
     """Not even a file that it released itself, in the store that it belongs to."""
     await house.publish(1, "a")
@@ -100,6 +102,7 @@ async def test_another_services_state_database_deletes_nothing(house: House) -> 
     assert await house.files() == set()
 
 
+@pytest.mark.slow
 async def test_an_older_copy_of_the_state_database_deletes_nothing(house: House) -> None:
     """Neither what it never heard of, nor what it had released, nor what it lets go of by itself later."""
     for number, letter in enumerate("abcd", 1):
@@ -122,6 +125,7 @@ async def test_an_older_copy_of_the_state_database_deletes_nothing(house: House)
     assert any("older than the audio store" in line["event"] for line in logs)
 
 
+@pytest.mark.slow
 async def test_an_older_copy_deletes_again_what_came_after_it(small: House) -> None:
     """What is new is its own; what was there is so once somebody says that nothing is missing."""
     await small.publish(1, "a")
@@ -141,6 +145,7 @@ async def test_an_older_copy_deletes_again_what_came_after_it(small: House) -> N
     assert await small.files() == of("b")
 
 
+@pytest.mark.slow
 async def test_what_is_released_goes_after_weeks(house: House) -> None:
     """With a line in the log for each file; not a day earlier."""
     await house.publish(1, "a")
@@ -158,6 +163,7 @@ async def test_what_is_released_goes_after_weeks(house: House) -> None:
     assert deleted == dict.fromkeys(of("a"), "gone")
 
 
+@pytest.mark.slow
 async def test_what_its_artist_deletes_goes_at_once(house: House) -> None:
     """With its earlier versions, and with what lay in the trash of it; what others need stays."""
     uri = await house.publish(1, "a")
@@ -173,6 +179,7 @@ async def test_what_its_artist_deletes_goes_at_once(house: House) -> None:
 
 
 @pytest.mark.parametrize("shared", ["before", "after"])
+@pytest.mark.slow
 async def test_deleting_a_track_keeps_what_another_track_may_have_back(house: House, shared: str) -> None:
     """Two tracks are the same file; one was let go of for four weeks, before or after the other had it."""
     uri = await house.publish(1, "a")
@@ -271,6 +278,7 @@ async def test_a_rendition_alone_is_not_restored(small: House) -> None:
     assert await small.state.stored_files.in_trash(10) == in_trash
 
 
+@pytest.mark.slow
 async def test_what_is_restored_while_its_time_ends_is_there(small: House) -> None:
     """Either it is refused, or the file stays: never does it go after somebody was told that they have it."""
     await small.publish(1, "a")
@@ -294,6 +302,7 @@ async def test_what_is_restored_while_its_time_ends_is_there(small: House) -> No
 
 
 @pytest.mark.parametrize("identity", [None, b"", b"{", b"[1]", b'{"store_id": null, "edition": 1}'])
+@pytest.mark.slow
 async def test_a_store_whose_identity_is_lost_can_be_adopted(small: House, identity: bytes | None) -> None:
     """Nothing is deleted until somebody says that the two belong together; from then on as always."""
     uri = await small.publish(1, "a")
@@ -358,6 +367,7 @@ async def test_a_clock_that_is_set_wrongly_ends_no_grace(small: House) -> None:
     assert await small.files() == set()
 
 
+@pytest.mark.slow
 async def test_what_never_was_acknowledged_goes_after_a_week(house: House) -> None:
     """Its row was written before the file; a file without one stays, and is counted."""
     await house.state.stored_files.expect(received_audio("broken"), received_image("broken"))
@@ -431,6 +441,7 @@ async def live(house: House) -> None:
     await house.originals.erase(track(1))
 
 
+@pytest.mark.slow
 async def test_a_crash_between_any_two_steps_loses_nothing_that_is_held(
     tmp_path: Path, clock: HandClock
 ) -> None:

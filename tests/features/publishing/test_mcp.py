@@ -27,6 +27,7 @@ async def refused(client: Client, name: str, **arguments: Any) -> str:
     return str(told.content[0].text)  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 async def test_an_artists_token_offers_what_it_grants(studio: Studio, song: Path) -> None:
     """Reads what only the artist may see, likes, and names the account; a lesser token is offered less."""
     mara, ben = await studio.artist(), await studio.artist(granting="atproto repo:fm.svc.like")
@@ -63,6 +64,7 @@ async def test_an_artists_token_offers_what_it_grants(studio: Studio, song: Path
     assert taken["liked"] is False
 
 
+@pytest.mark.slow
 async def test_access_changes_only_as_the_dry_run_said(studio: Studio, song: Path) -> None:
     """Nothing without a confirmation, nothing with one for another change, once with the right one."""
     mara, ben = await studio.artist(), await studio.artist()

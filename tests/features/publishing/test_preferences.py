@@ -10,6 +10,7 @@ from tests.readapi.studio import Studio, template
 pytestmark = [pytest.mark.network, pytest.mark.asyncio(loop_scope="session")]
 
 
+@pytest.mark.slow
 async def test_the_portals_template_applies_to_what_is_published(studio: Studio, song: Path) -> None:
     """With the rights that it attaches; what was published before keeps its own snapshot."""
     mara, ben = await studio.artist(), await studio.artist()
@@ -89,6 +90,7 @@ async def test_saved_rights_stay_until_something_is_said_of_them(studio: Studio)
         ({"publishing_defaults": template(), "scrobbling": True}, 403, "scope_upgrade_required"),
     ],
 )
+@pytest.mark.slow
 async def test_preferences_are_taken_whole_or_refused(
     studio: Studio, sent: dict[str, object], status: int, detail: str
 ) -> None:

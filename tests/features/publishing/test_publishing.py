@@ -22,6 +22,7 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+@pytest.mark.slow
 async def test_audio_moves_with_the_access_of_its_track(studio: Studio, tmp_path: Path) -> None:
     """From the artist's server to the private store and back; at no time in both for good."""
     mara, file = await studio.artist(), sound(tmp_path / "a.flac", "flac", 1.3)
@@ -52,6 +53,7 @@ async def test_audio_moves_with_the_access_of_its_track(studio: Studio, tmp_path
     assert (await mara.track(track["id"]))["audio_storage"] == "pds"
 
 
+@pytest.mark.slow
 async def test_a_rendition_comes_and_goes_with_the_access(studio: Studio, tmp_path: Path) -> None:
     """Everybody may hear, nobody may have."""
     mara, file = await studio.artist(), sound(tmp_path / "b.flac", "flac", 1.4)
@@ -65,6 +67,7 @@ async def test_a_rendition_comes_and_goes_with_the_access(studio: Studio, tmp_pa
     assert f"{digest(file)}.m4a" not in studio.stored("renditions")
 
 
+@pytest.mark.slow
 async def test_null_gives_a_track_what_applies_anyway(studio: Studio, song: Path) -> None:
     """Its album's template, else the Portal's; the origin says which."""
     mara = await studio.artist()
@@ -83,6 +86,7 @@ async def test_null_gives_a_track_what_applies_anyway(studio: Studio, song: Path
     ]
 
 
+@pytest.mark.slow
 async def test_a_job_is_queued_and_then_polled_by_its_owner(studio: Studio, song: Path) -> None:
     """202, Retry-After while it is pending, and 404 for everybody else."""
     mara, ben = await studio.artist(), await studio.artist()
@@ -119,6 +123,7 @@ async def test_a_key_makes_one_job_of_a_request_sent_twice(studio: Studio, song:
     assert long.status == 422
 
 
+@pytest.mark.slow
 async def test_an_albums_job_preserves_what_tracks_decided_for_themselves(studio: Studio, song: Path) -> None:
     """Unless it is told to replace that; the album has its template from the moment that it is queued."""
     mara = await studio.artist()
@@ -145,6 +150,7 @@ async def test_an_albums_job_preserves_what_tracks_decided_for_themselves(studio
     assert metadata.get("publishing_defaults") is None
 
 
+@pytest.mark.slow
 async def test_what_fails_is_told_and_takes_nothing_back(studio: Studio, song: Path, tmp_path: Path) -> None:
     """A track whose audio is another service's cannot be restricted; the others are."""
     mara = await studio.artist()
@@ -186,6 +192,7 @@ async def test_what_fails_is_told_and_takes_nothing_back(studio: Studio, song: P
         ("albums", template(downloads="supporters"), 422, "audience_unavailable"),
     ],
 )
+@pytest.mark.slow
 async def test_settings_that_cannot_be_had_queue_nothing(
     studio: Studio, song: Path, kind: str, settings: Json, status: int, detail: str
 ) -> None:

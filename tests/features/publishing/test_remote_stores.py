@@ -71,6 +71,7 @@ async def fetch(artist: Artist | None, url: str, client: aiohttp.ClientSession, 
         return await answer.read()
 
 
+@pytest.mark.slow
 async def test_audio_goes_its_whole_way_on_s3(
     remote: Remote, song: Path, other_song: Path, tmp_path: Path
 ) -> None:
@@ -111,6 +112,7 @@ async def test_audio_goes_its_whole_way_on_s3(
     assert not (remote.studio.data_dir / "audio").exists()
 
 
+@pytest.mark.slow
 async def test_a_job_moves_audio_between_s3_and_the_artists_server(remote: Remote, song: Path) -> None:
     """In when it is restricted, out when it is opened; what is not needed any more goes."""
     mara = await remote.studio.artist()

@@ -34,6 +34,7 @@ async def restore(artist: Artist, track: Json, revision: Json) -> tuple[int, Jso
     return reply.status, reply.json
 
 
+@pytest.mark.slow
 async def test_a_track_with_other_audio_is_still_the_same_track(
     studio: Studio, song: Path, other_song: Path
 ) -> None:
@@ -57,6 +58,7 @@ async def test_a_track_with_other_audio_is_still_the_same_track(
     assert studio.stored("incoming") == []
 
 
+@pytest.mark.slow
 async def test_an_earlier_version_comes_back(studio: Studio, song: Path, other_song: Path) -> None:
     """And what was there then is an earlier version in turn; the same file twice is one."""
     mara = await studio.artist()
@@ -76,6 +78,7 @@ async def test_an_earlier_version_comes_back(studio: Studio, song: Path, other_s
     assert [version["file_type"] for version in await versions(mara, track)] == ["mp3", "flac"]
 
 
+@pytest.mark.slow
 async def test_a_version_that_fewer_could_hear_does_not_come_back_for_more(
     studio: Studio, tmp_path: Path
 ) -> None:
@@ -97,6 +100,7 @@ async def test_a_version_that_fewer_could_hear_does_not_come_back_for_more(
     assert digest(known) not in studio.stored("originals")
 
 
+@pytest.mark.slow
 async def test_a_track_that_is_deleted_takes_its_audio_along(studio: Studio, tmp_path: Path) -> None:
     """What was kept of it here, and every earlier version."""
     mara, secret = await studio.artist(), sound(tmp_path / "a.flac", "flac", 1.7)

@@ -85,6 +85,7 @@ async def test_what_fails_after_an_upload_was_accepted_is_no_refusal(studio: Stu
     ("file_type", "called", "heard_as"),
     [("opus", "audio/ogg; codecs=opus", "audio/ogg"), ("webm", "video/webm", "audio/webm")],
 )
+@pytest.mark.slow
 async def test_a_server_may_call_a_file_otherwise_than_we_do(
     studio: Studio, tmp_path: Path, file_type: str, called: str, heard_as: str
 ) -> None:
@@ -140,6 +141,7 @@ async def test_what_the_form_does_not_say_is_taken_from_the_file(studio: Studio,
     assert await mara.records(COLLECTIONS.list) == []
 
 
+@pytest.mark.slow
 async def test_no_album_is_taken_from_the_file_when_none_is_wanted(studio: Studio, named_song: Path) -> None:
     """An empty `album` says that there is none; only where it is absent the file's album is taken."""
     mara = await studio.artist()
@@ -153,6 +155,7 @@ async def test_no_album_is_taken_from_the_file_when_none_is_wanted(studio: Studi
     assert "album" not in await mara.record(on_none["uri"])
 
 
+@pytest.mark.slow
 async def test_a_track_comes_onto_its_album_with_its_record(studio: Studio, song: Path) -> None:
     """By a name that is new, by the same name again, and by id: one album, in order."""
     mara = await studio.artist()
@@ -171,6 +174,7 @@ async def test_a_track_comes_onto_its_album_with_its_record(studio: Studio, song
     assert {item["subject"]["uri"]: item["subject"]["cid"] for item in album["value"]["items"]} == held
 
 
+@pytest.mark.slow
 async def test_an_albums_template_applies_to_what_is_published_on_it(studio: Studio, song: Path) -> None:
     """Unless the upload brings its own; the origin says which it was."""
     mara = await studio.artist()
@@ -186,6 +190,7 @@ async def test_an_albums_template_applies_to_what_is_published_on_it(studio: Stu
     assert (of_itself["policy_origin"], of_itself["publishing"]["access"]["listening"]) == ("track", "public")
 
 
+@pytest.mark.slow
 async def test_a_repeated_request_makes_one_upload(studio: Studio, song: Path) -> None:
     """The same key, form and file are the same upload; any other key, form or account is another."""
     mara, nora = await studio.artist(), await studio.artist()
@@ -208,6 +213,7 @@ async def test_a_repeated_request_makes_one_upload(studio: Studio, song: Path) -
     assert (await mara.settled(first))["track_id"] == done["track_id"]
 
 
+@pytest.mark.slow
 async def test_an_upload_is_watched_by_its_owner_alone(studio: Studio, song: Path) -> None:
     """As events, from wherever they were left, or as JSON; others learn not even that it is there."""
     mara, ben = await studio.artist(), await studio.artist()
@@ -289,6 +295,7 @@ async def test_an_upload_needs_a_profile_a_session_and_what_was_granted(studio: 
         ),
     ],
 )
+@pytest.mark.slow
 async def test_what_does_not_fit_is_refused_whole(
     studio: Studio, song: Path, fields: dict[str, str], status: int, detail: str, field: str | None
 ) -> None:
@@ -321,6 +328,7 @@ async def test_a_file_that_is_no_audio_or_too_long_is_refused(studio: Studio, tm
     assert list((studio.data_dir / "receiving").iterdir()) == []
 
 
+@pytest.mark.slow
 async def test_what_only_the_file_tells_fails_after_it_was_received(
     studio: Studio, tmp_path: Path, song: Path
 ) -> None:

@@ -86,6 +86,7 @@ async def _answers(client: aiohttp.ClientSession, url: str) -> None:
                 await asyncio.sleep(0.1)
 
 
+@pytest.mark.slow
 async def test_a_long_file_is_sent_in_little_memory(served: Served) -> None:
     """All of it, at whatever length."""
     received = 0

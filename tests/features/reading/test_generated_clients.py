@@ -51,6 +51,7 @@ def node(folder: Path, *arguments: str | Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_redocly_and_spectral_find_no_errors(description: Path):
     """By the rules that each recommends."""
     found: list[dict[str, Any]] = json.loads(node(CONSUMERS, "lint.mjs", description))
@@ -58,6 +59,7 @@ def test_redocly_and_spectral_find_no_errors(description: Path):
     assert [one for one in found if one["isError"]] == []
 
 
+@pytest.mark.slow
 def test_the_python_client_compiles_and_is_understood(
     threaded_music: Music, description: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -105,6 +107,7 @@ def ask_ten(client: Any) -> None:
     assert call("reactions.play_track", track_id=first.id).play_count >= first.play_count
 
 
+@pytest.mark.slow
 def test_the_typescript_client_compiles_and_is_understood(
     threaded_music: Music, description: Path, tmp_path: Path
 ):

@@ -148,6 +148,7 @@ async def test_pages_show_what_is_for_adults_to_accounts_that_chose_so(
     assert await shown(**login) == before
 
 
+@pytest.mark.slow
 async def test_lists_and_comments_tell_their_labels_and_those_of_their_accounts(stage: Listening) -> None:
     """Wherever they are shown; until a negation, and narrowed by what a request chooses."""
     music, track = stage.music, uri("mara", "track", 3)

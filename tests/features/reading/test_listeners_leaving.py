@@ -55,6 +55,7 @@ def held() -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("path", PATHS)
+@pytest.mark.slow
 async def test_whoever_hangs_up_stops_what_they_are_sent(stage: Listening, path: str) -> None:
     """At once, however slow they were; no task, file or connection is left of it."""
     await stage.music.get("/health")

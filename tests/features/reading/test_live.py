@@ -155,6 +155,7 @@ def told_type(change: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("kind", [Listener, ByHttpx, ByAiohttp, ByEventSource, ByWs])
+@pytest.mark.slow
 async def test_each_client_hears_what_is_published_as_jetstream_writes_it(
     busy: Music, kind: type[Listener]
 ) -> None:
@@ -184,6 +185,7 @@ async def test_each_client_hears_what_is_published_as_jetstream_writes_it(
         assert int(first["id"]) == first["time_us"]
 
 
+@pytest.mark.slow
 async def test_clients_choose_what_they_hear(busy: Music) -> None:
     queries = {
         "?wantedCollections=fm.svc.like": [("create", "like")],
@@ -255,6 +257,7 @@ async def test_what_is_no_longer_public_is_not_told_again(busy: Music) -> None:
     assert "Copied" in str(listener.changes)
 
 
+@pytest.mark.slow
 async def test_what_is_taken_down_or_labelled_is_hidden_and_not_told_again(busy: Music) -> None:
     """A takedown, a label that hides, one for adults, and one of an account; restored, all is shown again."""
     labeler, secret = "did:plc:labelerlabelerlabelerla", "Secret"
@@ -332,6 +335,7 @@ def log_much(music: Music, number: int) -> None:
     music._writer.write(Batch(changes=[put("mara", "track", n, **again) for n in range(1000, 1400)]))
 
 
+@pytest.mark.slow
 async def test_slow_clients_are_dropped_with_a_cursor(busy: Music, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("readapi.live.subscriber.MOST_WAITING", 1)
     reader, writer = await narrow_client(busy)
@@ -363,6 +367,7 @@ async def test_clients_that_read_nothing_keep_no_other_from_catching_up(busy: Mu
         writer.transport.abort()
 
 
+@pytest.mark.slow
 async def test_a_client_that_reads_slowly_for_long_is_sent_everything(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

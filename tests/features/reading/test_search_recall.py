@@ -123,6 +123,7 @@ def artist_and_word(song: Song, dice: random.Random) -> str:
         (artist_and_word, 2, ENOUGH),
     ],
 )
+@pytest.mark.slow
 def test_people_find_the_track_they_mean(
     songs: tuple[Indexed, list[Song]],
     capsys: pytest.CaptureFixture[str],

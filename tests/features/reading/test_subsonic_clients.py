@@ -72,6 +72,7 @@ def described(picture: bytes) -> tuple[str | None, int, int]:
         return opened.format, *opened.size
 
 
+@pytest.mark.slow
 async def test_py_opensonic_plays_likes_and_keeps_playlists(shelf: Shelf):
     """By forms, with an API key; whatever it reads fits its types."""
     address, port = shelf.host
@@ -136,6 +137,7 @@ class KeyedConnection(libsonic.Connection):
         return {"f": "json", "v": self._apiVersion, "c": self._appName, "apiKey": self._rawPass}
 
 
+@pytest.mark.slow
 async def test_py_sonic_goes_through_the_folders(shelf: Shelf):
     """The older methods, by forms; with a password it is told what to do instead."""
     address, port = shelf.host

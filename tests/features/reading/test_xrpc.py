@@ -43,6 +43,7 @@ async def asked(studio: Studio, uri: str, bearer: str, method: str = GET_TRACK) 
     return await studio.door.ask("GET", f"/xrpc/{method}?track={uri}", session=bearer)
 
 
+@pytest.mark.slow
 async def test_the_official_client_asks_as_its_user_through_the_users_server(studio: Studio) -> None:
     """Answers are the user's own; those without one are everybody's. Refusals come back as they are."""
     artist, listener, uri, did = await unheard(studio)

@@ -51,6 +51,7 @@ async def test_a_token_is_made_shown_once_and_used(door: Door, person: Person) -
     assert token not in str(row)
 
 
+@pytest.mark.slow
 async def test_a_token_is_shown_only_to_the_session_that_began_it(door: Door, person: Person) -> None:
     """Neither to nobody nor to another session of the same person, whose tries do not use it up; and once."""
     session, other = await door.sign_in(person), await door.sign_in(person)
@@ -89,6 +90,7 @@ async def test_a_token_lives_half_a_year_unless_told_otherwise(door: Door, perso
     assert [reply.json["errors"][0]["field"] for reply in wrong] == ["expires_in_days"] * 2 + ["name"] * 2
 
 
+@pytest.mark.slow
 async def test_revoking_a_token_ends_it_here_and_at_its_server(door: Door, person: Person) -> None:
     """The session that made it, and other tokens, go on."""
     session = await door.sign_in(person)
@@ -131,6 +133,7 @@ async def test_tokens_are_for_programs_not_for_managing_accounts(door: Door, per
     assert await listed(door, token) == await listed(door, session)
 
 
+@pytest.mark.slow
 async def test_nobody_sees_or_revokes_anothers_token(net: Testnet, door: Door, person: Person) -> None:
     """404, as if it were not there."""
     other = Person(await net.pds[0].create_account(f"other-{person.account.handle}"))

@@ -70,6 +70,7 @@ async def sign_in(shell: Shell, door: Door, person: Person, *more: str) -> tuple
     return out.decode(), err.decode()
 
 
+@pytest.mark.slow
 async def test_a_person_signs_in_and_out(shell: Shell, door: Door, person: Person) -> None:
     """The session is in a file of the owner's alone, and is worth nothing after `logout`."""
     out, err = await sign_in(shell, door, person, "--json")
@@ -95,6 +96,7 @@ async def test_a_person_signs_in_and_out(shell: Shell, door: Door, person: Perso
     assert (again.code, again.err) == (0, "No session is kept.\n")
 
 
+@pytest.mark.slow
 async def test_signing_in_again_ends_the_former_session(shell: Shell, door: Door, person: Person) -> None:
     await sign_in(shell, door, person)
     path = shell.home / "fmsvc" / "tokens.json"
@@ -105,6 +107,7 @@ async def test_signing_in_again_ends_the_former_session(shell: Shell, door: Door
     assert [(await door.me(one)).status for one in (former, session)] == [401, 200]
 
 
+@pytest.mark.slow
 async def test_a_code_is_pasted_where_no_browser_is(shell: Shell, door: Door, person: Person) -> None:
     process = await shell.start("login", "--paste", person.account.handle)
     assert process.stderr is not None
@@ -129,6 +132,7 @@ async def test_a_wrong_code_signs_nobody_in(shell: Shell, person: Person) -> Non
     assert not (shell.home / "fmsvc").exists()
 
 
+@pytest.mark.slow
 async def test_a_listener_takes_only_its_own_state(shell: Shell, door: Door, person: Person) -> None:
     """A page that guesses the port can neither end the sign-in nor slip in a code of its own."""
     process = await shell.start("login", person.account.handle)
@@ -145,6 +149,7 @@ async def test_a_listener_takes_only_its_own_state(shell: Shell, door: Door, per
     assert (status, process.returncode) == (200, 0)
 
 
+@pytest.mark.slow
 async def test_whoever_refuses_is_told(shell: Shell, door: Door, person: Person) -> None:
     process = await shell.start("login", person.account.handle)
     await visit(await lead_back(door, await person.refuse(await find_page(shell))))

@@ -235,6 +235,7 @@ async def test_a_service_that_is_not_there(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("shell_name", ["bash", "zsh", "fish"])
+@pytest.mark.slow
 async def test_completion_names_the_commands(tmp_path: Path, shell_name: str) -> None:
     result = await Program(tmp_path, "").run("completion", shell_name)
 

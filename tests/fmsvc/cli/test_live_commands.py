@@ -51,6 +51,7 @@ async def test_what_plyrfm_documents(studio: Studio, other_song: Path, tmp_path:
     assert printed == f"path: Song Title.mp3\nbytes: {other_song.stat().st_size}\n"
 
 
+@pytest.mark.slow
 async def test_tracks(studio: Studio, song: Path, other_song: Path, tmp_path: Path) -> None:
     """From the upload to the deletion."""
     artist = await studio.artist()
@@ -106,6 +107,7 @@ async def test_tracks(studio: Studio, song: Path, other_song: Path, tmp_path: Pa
     assert (gone.code, gone.out) == (4, "")
 
 
+@pytest.mark.slow
 async def test_several_files_at_once(studio: Studio, song: Path, tmp_path: Path) -> None:
     """What fails is told, and stops no other. The service names no file that is there already."""
     artist = await studio.artist()
@@ -139,6 +141,7 @@ async def test_several_files_at_once(studio: Studio, song: Path, tmp_path: Path)
     assert (several.code, (tmp_path / "one.flac").exists()) == (2, False)
 
 
+@pytest.mark.slow
 async def test_playlists(studio: Studio, song: Path, tmp_path: Path) -> None:
     artist = await studio.artist()
     program = program_of(artist, tmp_path, song)
@@ -164,6 +167,7 @@ async def test_playlists(studio: Studio, song: Path, tmp_path: Path) -> None:
     assert (await program.run("playlists", "get", playlist)).code == 4
 
 
+@pytest.mark.slow
 async def test_albums_and_comments(studio: Studio, song: Path, tmp_path: Path) -> None:
     artist = await studio.artist()
     program = program_of(artist, tmp_path, song)
@@ -188,6 +192,7 @@ async def test_albums_and_comments(studio: Studio, song: Path, tmp_path: Path) -
     await program.say("albums", "delete", album, "-y")
 
 
+@pytest.mark.slow
 async def test_publishing_is_shown_tried_set_and_watched(studio: Studio, song: Path, tmp_path: Path) -> None:
     artist = await studio.artist()
     program = program_of(artist, tmp_path, song)

@@ -53,6 +53,7 @@ def test_every_command_has_an_example() -> None:
 
 @pytest.mark.network
 @pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.slow
 async def test_the_examples_work(studio: Studio, song: Path, other_song: Path, tmp_path: Path) -> None:
     """In the order of the page, as one artist; `TRACK` and the like stand for ids."""
     artist = await studio.artist()

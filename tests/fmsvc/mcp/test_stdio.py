@@ -35,6 +35,7 @@ async def started(mode: str, **environment: str) -> AsyncIterator[Client]:
 
 
 @pytest.mark.parametrize("mode", HANDSHAKES)
+@pytest.mark.slow
 async def test_the_official_client_finds_and_reads(music, mode):
     """By either handshake, with the address from the environment."""
     async with started(mode, FMSVC_API_URL=music.address) as client:

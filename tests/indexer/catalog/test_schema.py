@@ -57,6 +57,7 @@ def everything(writer: Writer, folder: Path) -> list[Any]:
 
 
 @pytest.mark.parametrize("version", KEPT)
+@pytest.mark.slow
 def test_an_older_catalogue_answers_like_a_new_one(version: int, tmp_path: Path) -> None:
     """The same tables, rows and search documents, and the same again after more was written to both."""
     old_catalogues.unpack(version, tmp_path / "old")
@@ -82,6 +83,7 @@ def carry_over(folder: Path, ready: Event) -> None:
 
 
 @pytest.mark.parametrize("version", KEPT)
+@pytest.mark.slow
 def test_a_kill_at_any_moment_leaves_the_old_catalogue_or_the_new(version: int, tmp_path: Path) -> None:
     """Whichever it was, the next start has all of it."""
     with Writer.open(settings(tmp_path / "new")) as new:
@@ -130,6 +132,7 @@ def test_a_catalogue_that_lost_its_cursor_to_a_full_disk_asks_for_every_repo_aga
         ("drop table meta", "was not made by this program"),
     ],
 )
+@pytest.mark.slow
 def test_foreign_and_damaged_tables_are_refused_with_one_sentence(
     tmp_path: Path, damage: str, said: str
 ) -> None:

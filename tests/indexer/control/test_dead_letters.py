@@ -122,6 +122,7 @@ async def test_a_letter_is_found_by_its_name(configured: Settings, runs: bool) -
 
 
 @with_and_without
+@pytest.mark.slow
 async def test_what_can_be_used_now_is_taken_in_and_gone(
     configured: Settings, ana: ForgedRepo, runs: bool
 ) -> None:

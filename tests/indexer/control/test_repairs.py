@@ -97,6 +97,7 @@ def history(dice: random.Random, at: int) -> Batch:
     return Batch(changes=changes, resyncs=mends, accounts=events, refusals=refusals, again=again)
 
 
+@pytest.mark.slow
 def test_counts_are_those_of_a_recount_after_any_history(tmp_path: Path) -> None:
     """Whatever one transaction holds, and across a start, at which memory is read from the tables."""
     dice = random.Random(os.environ.get("SEED", "39"))

@@ -4,6 +4,7 @@ import asyncio
 from datetime import timedelta
 
 import duckdb
+import pytest
 
 from indexer.service import UNDECIDED
 from readapi.state.label_decisions import NewLabel
@@ -40,6 +41,7 @@ async def test_the_indexer_follows_decisions_and_a_log_that_was_replaced(
         await until(lambda: indexer.rows(stands) == [])
 
 
+@pytest.mark.slow
 async def test_a_new_index_is_shown_only_with_what_the_operator_decided(
     indexer_settings: Settings, empty_states: EmptyStates, forged_network: ForgedNetwork
 ) -> None:

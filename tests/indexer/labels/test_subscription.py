@@ -109,6 +109,7 @@ async def publish_track(relay: Relay, forged_network: ForgedNetwork) -> tuple[Fo
     return ana, track
 
 
+@pytest.mark.slow
 async def test_what_the_stream_has_lost_is_asked_for(
     followed: Settings, labeler: Labeler, relay: Relay, forged_network: ForgedNetwork
 ) -> None:
@@ -141,6 +142,7 @@ async def test_what_the_stream_has_lost_is_asked_for(
         )
 
 
+@pytest.mark.slow
 async def test_what_the_stream_brings_during_a_question_is_not_withdrawn_by_its_answer(
     followed: Settings, labeler: Labeler, relay: Relay, forged_network: ForgedNetwork
 ) -> None:
@@ -184,6 +186,7 @@ async def test_a_new_key_is_looked_up_and_an_unknown_cursor_begins_anew(
         await until(lambda: "spam" in values(indexer))
 
 
+@pytest.mark.slow
 async def test_labels_expire_and_a_labeler_that_is_no_longer_named_has_said_nothing(
     followed: Settings, labeler: Labeler, relay: Relay
 ) -> None:
@@ -198,6 +201,7 @@ async def test_labels_expire_and_a_labeler_that_is_no_longer_named_has_said_noth
         await until(lambda: values(indexer) == [])
 
 
+@pytest.mark.slow
 async def test_a_labeler_that_is_named_again_is_asked_for_all_at_once(
     followed: Settings, labeler: Labeler, relay: Relay, forged_network: ForgedNetwork
 ) -> None:

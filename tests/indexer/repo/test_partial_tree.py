@@ -29,6 +29,7 @@ def undone(step: Step, blocks: dict[bytes, bytes]) -> bytes:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.slow
 def test_random_batches_are_undone(part: int) -> None:
     """As another implementation applied them: with the whole tree at hand, or no more than their proof."""
     for seed in range(part, CASES // STEPS, PARTS):

@@ -129,6 +129,7 @@ async def test_in_a_flood_the_pauses_are_longer_and_end_with_it(index: Index, fo
     assert index.steps <= during + 1
 
 
+@pytest.mark.slow
 async def test_whoever_waits_ends_the_pause_and_so_does_enough_for_a_step(
     index: Index, follower: Follower
 ) -> None:

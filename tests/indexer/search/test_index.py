@@ -141,6 +141,7 @@ def test_a_hidden_account_takes_everything_with_it_and_brings_it_back(writer, in
 
 
 @pytest.mark.parametrize("value", ["rock", "!hide"])
+@pytest.mark.slow
 def test_a_change_of_labels_reaches_every_document_that_tells_it(writer, index, tmp_path, value):
     """Of an account or one of its records: the documents are those of a rebuild until it is negated."""
     track, again = uri("ana", "track"), tmp_path / "again" / data_folder.SEARCH
@@ -162,6 +163,7 @@ def test_a_change_of_labels_reaches_every_document_that_tells_it(writer, index, 
 
 
 @pytest.mark.parametrize("step", [1, STEP_ENTRIES])
+@pytest.mark.slow
 def test_lists_follow_what_becomes_of_their_tracks(writer, index, tmp_path, step):
     """Also where a step ends within a transaction: the documents are those of a rebuild after each change."""
     again, number = tmp_path / "again" / data_folder.SEARCH, itertools.count(10)
@@ -205,6 +207,7 @@ def test_lists_follow_what_becomes_of_their_tracks(writer, index, tmp_path, step
 
 
 @pytest.mark.parametrize("step", [1, STEP_ENTRIES])
+@pytest.mark.slow
 def test_a_list_where_a_track_belongs_stops_nothing(writer, index, tmp_path, step):
     """Any account can like a list or put one into an album: the documents are those of a rebuild."""
     again, playlist = tmp_path / "again" / data_folder.SEARCH, uri("ana", "list")

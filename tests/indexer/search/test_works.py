@@ -75,6 +75,7 @@ def random_facts(dice: random.Random, at: int) -> Batch:
 
 
 @pytest.mark.parametrize(("seed", "entries"), [(0, STEP_ENTRIES), (1, STEP_ENTRIES), (2, 3)])
+@pytest.mark.slow
 def test_random_histories_leave_what_a_rebuild_makes(writer, tmp_path: Path, seed: int, entries: int) -> None:
     """A step reads artists, lists' tracks and the counts of tags from the index itself, a rebuild does not.
 
@@ -102,6 +103,7 @@ def test_random_histories_leave_what_a_rebuild_makes(writer, tmp_path: Path, see
 
 
 @pytest.mark.parametrize("entries", range(1, 7))
+@pytest.mark.slow
 def test_an_account_keeps_its_document_while_a_comment_replaces_another(
     writer, tmp_path: Path, entries: int
 ) -> None:

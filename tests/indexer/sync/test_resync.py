@@ -191,6 +191,7 @@ async def test_a_server_cannot_undo_what_the_relay_says(
 
 
 @pytest.mark.parametrize("said", ["active", "deleted"])
+@pytest.mark.slow
 async def test_a_deleted_account_that_is_back_has_its_records(
     impatient_settings: Settings, forged_network: ForgedNetwork, recent_repo: ForgedRepo, said: str
 ) -> None:
@@ -494,6 +495,7 @@ async def test_an_unreadable_commit_is_not_forgotten_while_the_directory_is_down
         assert titles(indexer) == ["Song 1", "Song 3", "Unread"]
 
 
+@pytest.mark.slow
 async def test_what_came_during_a_fetch_is_not_forgotten_by_a_crash_right_after_it(
     impatient_settings: Settings, recent_repo: ForgedRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,6 +58,7 @@ async def archive(stage: Listening, person: str | None = None) -> zipfile.ZipFil
     return found
 
 
+@pytest.mark.slow
 async def test_a_stranger_gets_what_is_open(stage: Listening) -> None:
     """In order, under safe names; of what is private not even the name."""
     found = await archive(stage)
@@ -71,6 +72,7 @@ async def test_a_stranger_gets_what_is_open(stage: Listening) -> None:
     ]
 
 
+@pytest.mark.slow
 async def test_a_playlist_holds_what_everybody_may_meet(stage: Listening) -> None:
     """Of another's unlisted and private tracks not even the names."""
     held = [uri("mara", "track", number) for number in range(50, 56)]
@@ -110,6 +112,7 @@ async def test_somebody_who_goes_away_stops_the_work(stage: Listening) -> None:
     assert await stage.left_open_by_leaving(ARCHIVE, 5) <= 2
 
 
+@pytest.mark.slow
 async def test_what_changes_while_it_is_sent_is_no_longer_given(stage: Listening) -> None:
     """A track that may not be kept any more is named only; one that may not be known of is not."""
     await stage.publish(LARGE * 8, "mara", 60)  # more than fits between here and there
@@ -134,6 +137,7 @@ async def test_what_changes_while_it_is_sent_is_no_longer_given(stage: Listening
     ]
 
 
+@pytest.mark.slow
 async def test_an_archive_copies_nothing_to_this_machine(stage: Listening) -> None:
     """However slowly it is taken, and wherever the originals are: pieces of the current one are in memory."""
     await stage.publish(LARGE * 8, "mara", 70)  # more than fits between here and there
@@ -163,6 +167,7 @@ async def test_an_album_that_is_not_there_has_no_archive(stage: Listening) -> No
     assert (await stage.music.get("/albums/none/archive")).status == 404
 
 
+@pytest.mark.slow
 async def test_what_is_for_adults_is_there_where_it_is_asked_for(stage: Listening) -> None:
     """Pages ask for it where they show it: to accounts that chose so."""
     await stage.publish(b"for everybody", "mara", 80)
@@ -181,6 +186,7 @@ async def test_what_is_for_adults_is_there_where_it_is_asked_for(stage: Listenin
         assert count is None
 
 
+@pytest.mark.slow
 async def test_a_recording_elsewhere_does_not_count_for_the_button(stage: Listening) -> None:
     """No archive has it."""
     await stage.publish(b"recording", "mara", 90)

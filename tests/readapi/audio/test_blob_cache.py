@@ -203,6 +203,7 @@ async def test_what_nobody_waits_for_any_more_is_given_up_soon(
     assert len(list((tmp_path / "blobs").iterdir())) == 1
 
 
+@pytest.mark.slow
 async def test_a_listener_who_hangs_up_ends_the_fetch(server: tuple[Server, str], tmp_path: Path) -> None:
     """A while after the last of them, who might have come back."""
     cid = cid_of(CONTENT)

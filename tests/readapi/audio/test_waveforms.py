@@ -7,6 +7,8 @@ import struct
 import wave
 from pathlib import Path
 
+import pytest
+
 from readapi.audio.decoding.waveform_process import scale_peaks
 from schemas.audio import BARS
 from tests.indexer.running import until
@@ -41,6 +43,7 @@ def test_peaks_are_those_of_equal_parts_of_the_loudest() -> None:
     assert len(scale_peaks([5, 10])) == BARS
 
 
+@pytest.mark.slow
 async def test_a_waveform_follows_the_first_stream(tmp_path: Path) -> None:
     """Quiet parts are low; it is measured once."""
     async with listening(tmp_path) as stage:

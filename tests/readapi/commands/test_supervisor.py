@@ -104,6 +104,7 @@ while :; do sleep 0.05; done
     assert (tmp_path / "ends").read_text().split() == ["one", "two"]
 
 
+@pytest.mark.slow
 def test_a_program_that_does_not_stop_is_killed(tmp_path: Path, child: Path) -> None:
     """SIGTERM is obeyed within the seconds that a service manager grants."""
     (tmp_path / "behaviour").write_text("trap '' TERM\nwhile :; do sleep 1; done\n")

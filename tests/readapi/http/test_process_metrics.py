@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import aiohttp
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from readapi.http import process_metrics
@@ -53,6 +54,7 @@ async def _asked(settings: Settings, long: bytes) -> bytes:
         return await Processes(settings, "api-1").text(b"")
 
 
+@pytest.mark.slow
 async def test_one_scrape_tells_of_the_whole_service(tmp_path: Path) -> None:
     """A service of two workers, the indexer and the job worker, asked over TCP as Prometheus asks."""
     with socket.create_server(("127.0.0.1", 0)) as found:

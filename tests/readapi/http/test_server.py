@@ -111,6 +111,7 @@ async def answers(site: Site) -> bool:
 
 
 @pytest.mark.parametrize("said", [b"", HALF, WHOLE + HALF])
+@pytest.mark.slow
 async def test_a_head_that_does_not_come_ends_the_connection(site: Site, said: bytes) -> None:
     """Nothing at all, one that was begun, one that was begun after a whole one."""
     connection = await connect(site, said)
@@ -140,6 +141,7 @@ async def test_an_answer_may_take_its_time(site: Site) -> None:
     assert await (await site.client.get(f"{site.address}/slow")).json() == "slow"
 
 
+@pytest.mark.slow
 async def test_an_unused_connection_is_closed(site: Site) -> None:
     connection = await connect(site, WHOLE)
     await connection[0].readuntil(b'"hello"')

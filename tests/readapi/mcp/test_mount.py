@@ -45,6 +45,7 @@ async def post(opened: Site, message: str, **headers: str) -> ClientResponse:
     return await opened.client.post(f"{opened.address}/mcp", data=message, headers=named)
 
 
+@pytest.mark.slow
 async def test_the_official_suite_passes(opened):
     """Every scenario, with sessions and streams. One is about streams that the server closes: none does."""
     done = await conformance.run(f"{opened.address}/mcp", "--suite", "all")

@@ -54,6 +54,7 @@ def subjects(value: Any) -> list[str]:
     return [item["subject"]["uri"] for item in value["items"]]
 
 
+@pytest.mark.slow
 async def test_a_playlist_is_made_filled_and_put_in_order(scene):
     """Each track is in it once; the record's order is the list's; what the record says besides stays."""
     made = await playlist(scene, "Evening", 3)
@@ -84,6 +85,7 @@ async def test_a_playlist_is_made_filled_and_put_in_order(scene):
     assert (again.status, stale.status, stale.json["detail"]) == (404, 409, "conflict")
 
 
+@pytest.mark.slow
 async def test_a_new_playlist_is_on_the_profile_only_if_asked_for(scene):
     """Its owner finds it all the same."""
     of_ben = f"/lists/playlists/by-artist/{scene.ben.did}"

@@ -197,6 +197,7 @@ async def test_a_grant_whose_server_is_down_is_revoked_later(
     assert await state.grants.find(grant_id) is None
 
 
+@pytest.mark.slow
 async def test_a_server_that_never_comes_back_is_given_up(
     state: State, renewal: TokenRefresh, server: TokenServer, clock: HandClock
 ) -> None:
@@ -240,6 +241,7 @@ async def test_the_grant_of_an_expired_token_is_given_back(
     assert await state.grants.find(mara.grant_id) is None
 
 
+@pytest.mark.slow
 async def test_a_restart_of_the_database_costs_no_grant(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,6 +46,7 @@ async def stored_token(state: State, grant_id: GrantId) -> str:
     return held.grant.tokens.access_token
 
 
+@pytest.mark.slow
 async def test_two_processes_make_one_refresh(
     state: State, state_settings: Settings, server: TokenServer
 ) -> None:
@@ -60,6 +61,7 @@ async def test_two_processes_make_one_refresh(
     assert not server.revoked
 
 
+@pytest.mark.slow
 async def test_a_worker_killed_during_a_refresh_loses_nothing(
     state: State, state_settings: Settings, server: TokenServer
 ) -> None:
@@ -78,6 +80,7 @@ async def test_a_worker_killed_during_a_refresh_loses_nothing(
     assert not server.revoked
 
 
+@pytest.mark.slow
 async def test_a_keeper_that_was_killed_is_replaced(
     state: State, state_settings: Settings, server: TokenServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -108,6 +108,7 @@ async def test_a_file_is_sent_piece_by_piece(room, tmp_path: Path):
     assert small["size"] == 5
 
 
+@pytest.mark.slow
 async def test_a_file_over_the_servers_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Before it is sent; what is not asked about beforehand the server itself refuses."""
     monkeypatch.setenv("PDS_BLOB_UPLOAD_LIMIT", "1000")

@@ -89,6 +89,7 @@ async def test_what_is_transparent_stays_so_and_small_pictures_stay_small(path: 
 
 
 @pytest.mark.parametrize("kind", REFUSED)
+@pytest.mark.slow
 async def test_nothing_is_made_of_anything_else(kind: str, path: Path) -> None:
     """Neither of what is no picture nor of one that would take all the memory."""
     path.write_bytes(REFUSED[kind]())

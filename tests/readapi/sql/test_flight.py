@@ -111,6 +111,7 @@ async def test_the_documented_program_prints_what_is_there(address: str) -> None
     assert "jazz" in printed.decode()
 
 
+@pytest.mark.slow
 async def test_each_client_has_its_limit(address: str) -> None:
     """Clients behind a trusted proxy are told apart."""
     for _ in range(8):

@@ -29,6 +29,7 @@ def titled(folder: Path) -> list[str]:
     return [change.entry.fields[1] for change in logged(folder)]
 
 
+@pytest.mark.slow
 def test_a_frame_that_was_cut_anywhere_is_completed_from_the_catalogue(tmp_path: Path) -> None:
     with Writer.open(settings(tmp_path)) as writer:
         for second in range(1, 4):
@@ -96,6 +97,7 @@ def endless(folder: Path, _: int, at_work: Event) -> None:
             at_work.set()
 
 
+@pytest.mark.slow
 def test_each_change_is_logged_once_however_often_the_indexer_is_killed(tmp_path: Path) -> None:
     dice = random.Random(20)
     for number in range(KILLS):

@@ -119,6 +119,7 @@ def assert_same(
 
 
 @pytest.mark.parametrize("seeds", list(stores()), ids=name_of)
+@pytest.mark.slow
 def test_all_rows_and_changes_give_all_rows_of_the_next_state(tmp_path: Path, seeds: range) -> None:
     """With deletions, removed accounts and changes of access, through every state of a history.
 
@@ -248,6 +249,7 @@ def test_counts_equal_the_rows_that_they_count(publisher: Publisher) -> None:
     assert [likes for _, likes, _ in counted] == [1, 1]
 
 
+@pytest.mark.slow
 def test_old_exports_go_a_round_after_the_manifest_ceases_to_name_them(tmp_path: Path) -> None:
     """Those are kept that lead from the oldest full one on to the newest state."""
     publisher = Publisher(tmp_path, parquet_full_seconds=2 * 3600)
@@ -281,6 +283,7 @@ def cut_short(publisher: Publisher, monkeypatch: pytest.MonkeyPatch, at: str) ->
 
 
 @pytest.mark.parametrize("at", ["write_tables", "changes_of", "sync", "orjson.dumps", "point", "prune"])
+@pytest.mark.slow
 def test_an_export_that_is_cut_short_leaves_the_next_one_whole(
     publisher: Publisher, monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:
@@ -302,6 +305,7 @@ def test_an_export_that_is_cut_short_leaves_the_next_one_whole(
 
 
 @pytest.mark.parametrize("lost", ["published-1.duckdb", "published"])
+@pytest.mark.slow
 def test_without_the_state_before_all_rows_are_exported(publisher: Publisher, lost: str) -> None:
     """Nothing else can tell what changed; a link that is lost matters to nothing."""
     write(publisher.writer, put("ana", "track", 1, at=1))

@@ -99,6 +99,7 @@ def newest_metadata(publisher: Publisher) -> dict[str, str]:
     return {table.table: str(folder / "warehouse" / table.metadata) for table in told.tables}
 
 
+@pytest.mark.slow
 def test_engines_read_what_the_exports_hold_after_any_history(
     publisher: Publisher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,6 +137,7 @@ def test_a_state_that_is_there_is_not_written_again(publisher: Publisher) -> Non
 
 
 @pytest.mark.parametrize("at", ["apply_export._commit", "follow._tell"])
+@pytest.mark.slow
 def test_a_run_that_is_cut_short_leaves_the_next_one_right(
     publisher: Publisher, monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:
@@ -159,6 +161,7 @@ def test_a_run_that_is_cut_short_leaves_the_next_one_right(
     assert states(table) == [1, 2]
 
 
+@pytest.mark.slow
 def test_old_snapshots_and_their_files_go(publisher: Publisher, monkeypatch: pytest.MonkeyPatch) -> None:
     """What stays is named by the snapshots that are kept, and can be read."""
     monkeypatch.setattr(sweep, "SNAPSHOTS_KEPT", 2)
@@ -202,6 +205,7 @@ def test_a_warehouse_that_was_lost_is_made_anew(publisher: Publisher) -> None:
     assert titles(follow_tracks(publisher)) == ["here"]
 
 
+@pytest.mark.slow
 async def test_postgresql_and_s3_keep_the_tables(publisher: Publisher, postgres: str, s3: str) -> None:
     """By settings; nothing of the tables is on the disk then, and the note of them has no password."""
     bucket = f"tables-{uuid4().hex}"
@@ -234,6 +238,7 @@ def run(process: IcebergProcess, state: int) -> None:
     process.finish()
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_says_why_and_is_tried_again(publisher: Publisher) -> None:
     """In a while; meanwhile the exports go on."""
     now = [0.0]
@@ -252,6 +257,7 @@ def test_a_run_that_fails_says_why_and_is_tried_again(publisher: Publisher) -> N
     assert process.is_due
 
 
+@pytest.mark.slow
 def test_each_export_is_followed(tmp_path: Path) -> None:
     """By a process that the indexer starts, and looks at when it has ended."""
     publisher = Publisher(tmp_path, iceberg=True)

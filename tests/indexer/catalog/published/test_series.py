@@ -202,6 +202,7 @@ def test_old_files_are_removed(writer: Writer, snapshots: Snapshots) -> None:
     ]
 
 
+@pytest.mark.slow
 async def test_plays_are_counted_by_the_hour_and_by_the_day(
     writer: Writer, state_settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -347,6 +347,7 @@ def test_a_service_that_exported_before_does_so_when_it_starts(
     assert restarted.export_due
 
 
+@pytest.mark.slow
 async def test_an_indexer_exports_when_it_has_caught_up(tmp_path: Path) -> None:
     """Not while lists are read, which is when there is nothing yet; then what they led to."""
     repo, listed = ForgedRepo(), asyncio.Event()
@@ -372,6 +373,7 @@ async def test_an_indexer_exports_when_it_has_caught_up(tmp_path: Path) -> None:
             assert (before, exported(snapshots)) == (None, 1)
 
 
+@pytest.mark.slow
 def test_an_export_of_long_rows_fits_into_its_memory(
     one_track_writer: Writer, snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -389,6 +391,7 @@ def test_an_export_of_long_rows_fits_into_its_memory(
     ]
 
 
+@pytest.mark.slow
 def test_an_export_that_has_too_little_memory_is_told_and_tried_again(
     one_track_writer: Writer, snapshots: Snapshots, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

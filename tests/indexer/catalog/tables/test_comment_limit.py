@@ -121,6 +121,7 @@ def test_whatever_comes_first_the_same_ones_stand(kept: Kept, seed: int) -> None
 
 
 @pytest.mark.parametrize(("most", "expected"), [(1, 1), (50, 8)])
+@pytest.mark.slow
 def test_another_setting_holds_from_the_next_start(tmp_path: Path, most: int, expected: int) -> None:
     """For what is stored already, counted and listed; and back."""
     kept = Kept(tmp_path, 3)

@@ -241,6 +241,7 @@ def test_labels_of_other_accounts_leave_room_for_those_of_artists(
 
 
 @pytest.mark.parametrize("seed", range(ROUNDS))
+@pytest.mark.slow
 def test_labels_and_records_give_the_same_rows_in_any_order(tmp_path: Path, seed: int) -> None:
     """The newest label of each kind decides; counts are those of a recount, and restarts change nothing."""
     chance = random.Random(seed)

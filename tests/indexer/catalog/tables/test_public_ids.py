@@ -69,6 +69,7 @@ def test_a_contested_number_never_comes_free(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("order", list(itertools.permutations(TRACKS)))
 @pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.slow
 def test_ids_do_not_depend_on_the_order(
     tmp_path: Path, order: tuple[RecordChange, ...], restart: bool
 ) -> None:

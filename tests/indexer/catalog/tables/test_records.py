@@ -83,6 +83,7 @@ def test_the_same_commit_again_is_skipped(writer: Writer) -> None:
 
 
 @pytest.mark.parametrize("merge_at", [0, 2, 1000])
+@pytest.mark.slow
 def test_a_record_has_one_row_whatever_the_clock_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, merge_at: int
 ) -> None:

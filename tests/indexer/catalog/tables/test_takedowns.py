@@ -138,6 +138,7 @@ def events(chance: random.Random) -> list[RecordChange]:
 
 
 @pytest.mark.parametrize("seed", range(ROUNDS))
+@pytest.mark.slow
 def test_takedowns_and_records_give_the_same_rows_in_any_order(tmp_path: Path, seed: int) -> None:
     """What stands at the end decides; counts are those of a recount, and restarts change nothing."""
     chance = random.Random(seed)

@@ -70,6 +70,7 @@ async def test_the_next_snapshot_costs_the_blocks_that_changed(
     assert snapshot_bytes(tmp_path / "node") == bytes(content)
 
 
+@pytest.mark.slow
 async def test_replaced_snapshots_go_unless_a_process_reads_them(
     origin: Origin, replica: CopyReplica, tmp_path: Path
 ) -> None:

@@ -16,6 +16,7 @@ from schemas import data_folder
 from tests.indexer.replication.origin import Origin, current, documents, follow, open_origin, snapshot_bytes
 
 
+@pytest.mark.slow
 async def test_a_folder_in_each_kind_of_store_is_followed(each_objects: Objects, tmp_path: Path) -> None:
     """Search indexes and snapshots; the report is the indexer's, as old as it is."""
     async with open_origin(tmp_path / "origin", each_objects) as origin:

@@ -218,6 +218,7 @@ async def test_a_holder_that_cannot_publish_releases_the_lease(objects: Objects,
         assert not await is_released(objects)
 
 
+@pytest.mark.slow
 async def test_a_holder_that_cannot_move_the_pointer_gives_others_time(
     objects: Objects, tmp_path: Path
 ) -> None:
@@ -250,6 +251,7 @@ async def test_a_holder_that_cannot_move_the_pointer_gives_others_time(
         assert publisher.lease.epoch == (await current(objects)).epoch == 2
 
 
+@pytest.mark.slow
 async def test_a_failure_of_long_ago_does_not_count(
     objects: Objects, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -303,6 +305,7 @@ async def test_copies_go_on_where_they_failed(objects: Objects, tmp_path: Path) 
         assert publisher.copies.needed <= set(await keys(objects))
 
 
+@pytest.mark.slow
 async def test_two_data_folders_of_one_name_are_noticed(
     origin: Origin, objects: Objects, tmp_path: Path
 ) -> None:

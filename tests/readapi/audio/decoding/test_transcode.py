@@ -61,6 +61,7 @@ async def test_progress_is_told(tmp_path: Path) -> None:
     assert 0.9 < told[-1] <= 1.0
 
 
+@pytest.mark.slow
 async def test_a_rendition_that_is_cancelled_leaves_nothing(tmp_path: Path) -> None:
     """Neither a file nor a process."""
     begun = asyncio.Event()

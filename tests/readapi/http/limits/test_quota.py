@@ -35,6 +35,7 @@ from tests.readapi.state.publishing.made import job, upload
 from tests.readapi.studio import Studio, template
 
 
+@pytest.mark.slow
 async def test_requests_that_race_do_not_get_past_a_limit(state: State) -> None:
     """Two of eight are taken, and somebody else's besides."""
     quota = Quota(Settings(uploads_waiting=2, jobs_waiting=2), state)
@@ -56,6 +57,7 @@ async def test_requests_that_race_do_not_get_past_a_limit(state: State) -> None:
         assert sum(isinstance(answer, RateLimited) for answer in answers) == 6
 
 
+@pytest.mark.slow
 async def test_bytes_that_wait_have_a_limit(state: State) -> None:
     """A single upload may always come, and a version that is restored brings nothing."""
     waiting = (await upload(state)).wanted.audio.bytes
@@ -316,6 +318,7 @@ async def waiting_rows(did: Did, folder: Path) -> dict[Table, list[dict[str, Any
 
 @pytest.mark.network
 @pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.slow
 async def test_too_many_uploads_and_jobs_are_refused_before_anything_is_stored(
     studio: Studio, song: Path, tmp_path: Path
 ) -> None:

@@ -105,6 +105,7 @@ def test_many_matches_of_two_words_come_tier_by_tier_in_the_same_order(tmp_path,
     index.close()
 
 
+@pytest.mark.slow
 def test_the_first_page_of_many_matches_is_remembered_until_the_index_changes(tmp_path, monkeypatch):
     """Of each search apart, whatever tells it from others."""
     index, titles = Indexed(tmp_path), ("Echo Hall {}", "Echo Night {}", "Echo Sea")

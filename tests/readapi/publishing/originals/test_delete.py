@@ -34,6 +34,7 @@ def kept(studio: Studio, track: Json) -> list[str]:
 
 @pytest.mark.parametrize(("method", "path"), [("DELETE", "/tracks/{}"), ("POST", "/portal/tracks/{}/delete")])
 @pytest.mark.parametrize("publishing", [PROTECTED, json.dumps(template())], ids=["protected", "open"])
+@pytest.mark.slow
 async def test_nothing_is_left_of_a_deleted_track(
     studio: Studio, tmp_path: Path, method: str, path: str, publishing: str
 ) -> None:

@@ -127,6 +127,7 @@ async def test_a_track_that_comes_back_begins_the_week_anew(world: World) -> Non
 
 
 @pytest.mark.parametrize("signed", [None, KEPT, Signed(OLD, None)], ids=["silent", "there", "played back"])
+@pytest.mark.slow
 async def test_nothing_goes_without_a_new_signature(world: World, signed: Signed | None) -> None:
     """Not of a server that is down, nor of one that plays back a commit from before the track."""
     await world.days(30, signed)
@@ -193,6 +194,7 @@ async def test_nothing_is_fetched_for_a_track_that_has_no_copy(world: World) -> 
     assert world.server.opened == []
 
 
+@pytest.mark.slow
 async def test_of_many_tracks_those_are_asked_for_that_waited_longest(world: World) -> None:
     """So many at a time, and none again on the same day."""
     for number in range(MOST):

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from readapi.audio.store import AudioStore
 from readapi.index.queries import readiness
 from readapi.state.publishing.stored_files import Release
@@ -28,6 +30,7 @@ async def trash(folder: Path, *arguments: str) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 async def test_a_released_file_is_listed_and_restored(tmp_path: Path, clock: HandClock) -> None:
     """By its id; then it is not in the trash any more, and stays."""
     settings = Settings(data_dir=tmp_path)

@@ -187,6 +187,7 @@ async def test_a_cookie_changes_nothing_for_other_sites(door: Door, person: Pers
     assert (await door.ask("POST", "/auth/logout", Cookie=f"session_id={other}")).status == 204
 
 
+@pytest.mark.slow
 async def test_a_grant_that_its_server_ended_says_so(
     door: Door, state_settings: Settings, person: Person
 ) -> None:
@@ -227,6 +228,7 @@ async def test_a_session_goes_on_while_its_account_or_server_is_away(
     assert [deactivated.status, down.status, up.status] == [200, 200, 200]
 
 
+@pytest.mark.slow
 async def test_scrobbling_is_asked_for_only_when_somebody_wants_it(door: Door, person: Person) -> None:
     """By an upgrade that names it; afterwards it is among what was granted, and stays at the next upgrade."""
     session = await door.sign_in(person)

@@ -92,6 +92,7 @@ async def test_nothing_hidden_is_in_a_file_or_on_the_page(tmp_path: Path) -> Non
     assert str(uri("mara", "track", PRIVATE)) not in text
 
 
+@pytest.mark.slow
 async def test_the_page_shows_tables_samples_and_charts(tmp_path: Path) -> None:
     """The lines to copy run: those for DuckDB once the address is that of the file, that for SQL as it is."""
     async with playing(tmp_path, sql=True) as music:
@@ -171,6 +172,7 @@ async def series(music: Music, request: str) -> list[tuple[str, str, int]]:
     )
 
 
+@pytest.mark.slow
 async def test_analysts_questions_have_the_same_answers_everywhere(tmp_path: Path) -> None:
     """From Parquet, Iceberg, SQL and series; what an unlisted track has is in none of them."""
     unlisted = uri("mara", "track", UNLISTED)
@@ -223,6 +225,7 @@ def rows_of(con: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]
     return [tuple(str(value) if isinstance(value, date) else value for value in row) for row in rows]
 
 
+@pytest.mark.slow
 async def test_the_program_that_fetches_the_files_runs(tmp_path: Path) -> None:
     """And answers with the changes since the full export, from nothing but the service's address."""
     program, _ = programs()
@@ -245,6 +248,7 @@ async def test_the_program_that_fetches_the_files_runs(tmp_path: Path) -> None:
     assert kinds == ["full", "changes"]
 
 
+@pytest.mark.slow
 async def test_the_queries_that_are_documented_run(tmp_path: Path) -> None:
     """Over the files of this service."""
     async with playing(tmp_path) as music:

@@ -7,6 +7,7 @@ import socket
 import sys
 
 import aiohttp
+import pytest
 
 from indexer.catalog.writing.writer import Writer
 from indexer.search.rebuild import Rebuild
@@ -129,6 +130,7 @@ async def test_a_worker_counts_what_it_does(tmp_path):
         assert "fmsvc_index_documents" in text
 
 
+@pytest.mark.slow
 async def test_a_worker_stops_in_time_when_told_to(tmp_path):
     """SIGTERM: the process ends by itself, without complaint."""
     child = await asyncio.create_subprocess_exec(

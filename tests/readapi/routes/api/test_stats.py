@@ -43,6 +43,7 @@ def churn(snapshot: Path) -> None:
         con.execute("delete from likes where key % 50 = 0")
 
 
+@pytest.mark.slow
 async def test_aggregates_answer_after_churn(tmp_path):
     """Memory that DuckDB does not give back fails no answer, neither the first nor a later one."""
     async with playing(tmp_path) as served:

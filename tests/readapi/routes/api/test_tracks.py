@@ -251,6 +251,7 @@ async def test_a_cursor_of_another_list_is_refused(music):
     assert (await music.get(f"/tracks/?sort=popular&cursor={cursor}")).status == 400
 
 
+@pytest.mark.slow
 async def test_pages_hold_everything_once_though_rows_arrive(tmp_path):
     """Newer and older tracks, likes and comments come in between two pages."""
     async with playing(tmp_path) as music:

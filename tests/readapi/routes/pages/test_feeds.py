@@ -115,6 +115,7 @@ async def test_what_applications_need_is_there(music: Music) -> None:
 
 
 @pytest.mark.parametrize("path", [*FEEDS, *HELD])
+@pytest.mark.slow
 async def test_a_reader_of_feeds_finds_no_fault(music: Music, path: str) -> None:
     """feedparser reads titles, times, durations and recordings."""
     await add_lists(music)
@@ -134,6 +135,7 @@ async def test_a_reader_of_feeds_finds_no_fault(music: Music, path: str) -> None
 
 
 @pytest.mark.parametrize("path", [*FEEDS, *HELD])
+@pytest.mark.slow
 async def test_readers_of_podcasts_find_every_recording(music: Music, path: str, tmp_path: Path) -> None:
     """gPodder's podcastparser, and from npm the Podcast Index's podcast-partytime, and feedsmith."""
     await add_lists(music)
@@ -161,6 +163,7 @@ async def test_readers_of_podcasts_find_every_recording(music: Music, path: str,
 
 
 @pytest.mark.parametrize("path", [*FEEDS, *HELD])
+@pytest.mark.slow
 async def test_a_json_feed_is_valid(music: Music, path: str) -> None:
     """By the schema of version 1, but for the members that 1.1 added."""
     await add_lists(music)
@@ -279,6 +282,7 @@ async def test_playlist_files_hold_what_everybody_may_hear(music: Music, path: s
 
 
 @pytest.mark.parametrize("path", [*FEEDS, *HELD])
+@pytest.mark.slow
 async def test_a_reader_that_has_a_feed_is_told_so(music: Music, path: str) -> None:
     """In every form: 304 without a body."""
     await add_lists(music)
@@ -289,6 +293,7 @@ async def test_a_reader_that_has_a_feed_is_told_so(music: Music, path: str) -> N
 
 
 @pytest.mark.parametrize("page", ["/new", "/tag/feeding", "/u/mara.example", "/u/mara.example/album/fed"])
+@pytest.mark.slow
 async def test_pages_name_their_feeds(music: Music, page: str) -> None:
     """In their heads and for people to see; and each is there."""
     await add_lists(music)

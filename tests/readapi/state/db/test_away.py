@@ -23,6 +23,7 @@ SENTENCE = "The service cannot look up accounts at the moment; try again in a fe
 REFUSAL = {"detail": "state_unavailable", "message": SENTENCE}
 
 
+@pytest.mark.slow
 async def test_accounts_are_told_to_try_again_while_the_state_is_away(tmp_path: Path) -> None:
     """With 503, in each protocol's form and on pages; and when it is back, nobody has to sign in again."""
     with running_postgres() as postgres:

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 
+import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
@@ -88,6 +89,7 @@ async def test_migrating_again_changes_nothing(state: State, state_settings: Set
         assert await again.grants.find(kept.grant_id) is not None
 
 
+@pytest.mark.slow
 async def test_a_start_with_nothing_to_migrate_does_not_import_alembic(state: State) -> None:
     """With what it imports itself, alembic would be a seventh of every start."""
     script = (
@@ -107,6 +109,7 @@ async def test_a_start_with_nothing_to_migrate_does_not_import_alembic(state: St
     assert said.decode() == f"{state.revision} False\n"
 
 
+@pytest.mark.slow
 async def test_processes_that_start_together_migrate_once(unmigrated_settings: Settings) -> None:
     """All of them end well, with the same schema, and one of them made the key."""
     variables = {"FMSVC_DATA_DIR": str(unmigrated_settings.data_dir)}
