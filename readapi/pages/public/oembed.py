@@ -42,13 +42,16 @@ class Box(NamedTuple):
         """A player's size, reduced to the limits."""
         return min(width, self.width or width), min(height, self.height or height)
 
-    def largest_side(self, size: tuple[int, int]) -> Side | None:
-        """The largest of our sizes in which a picture of this original size fits; None: none does."""
-        fitting = (side for side in reversed(SIDES) if self._holds(fit_picture(size, side)))
-        return next(fitting, None)
+    def thumbnail(self, size: tuple[int, int]) -> tuple[Side, tuple[int, int]] | None:
+        """The largest of our sizes in which a picture of this original size fits, and its width and height.
 
-    def _holds(self, size: tuple[int, int]) -> bool:
-        return self.shrunk(*size) == size
+        None: none does.
+        """
+        for side in reversed(SIDES):
+            fitted = fit_picture(size, side)
+            if self.shrunk(*fitted) == fitted:
+                return side, fitted
+        return None
 
 
 def describe_embed(shown: Embeddable, box: Box, addresses: Addresses) -> OEmbed:
@@ -77,11 +80,11 @@ def _frame_title(shown: Embeddable) -> str:
 
 
 def _thumbnail_members(shown: Embeddable, box: Box, addresses: Addresses) -> dict[str, str | int]:
-    cid, size = picture_of(shown.image_url), shown.image_size
-    side = None if size is None else box.largest_side(size)
-    if cid is None or size is None or side is None:
+    cid = picture_of(shown.image_url)
+    thumbnail = box.thumbnail(shown.image_size) if shown.image_size else None
+    if cid is None or thumbnail is None:
         return {}
-    width, height = fit_picture(size, side)
+    side, (width, height) = thumbnail
     return {
         "thumbnail_url": addresses.picture(cid, side),
         "thumbnail_width": width,
