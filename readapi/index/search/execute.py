@@ -86,7 +86,8 @@ def execute_search(index: Index, wanted: Search, after: str | None, limit: int) 
     matches = Matches(
         index.words,
         Tiers(index.words, words),
-        _filters(index, wanted, words),
+        list(_terms(wanted)),
+        _filters(index, words),
         wanted.sort,
         reach=cursor.reach if cursor else None,
         left_out=None if wanted.adult else _adult_results(index),
@@ -111,12 +112,17 @@ def _by_key(rated: _Rated) -> int:
     return rated[2].minus_key
 
 
-def _filters(index: Index, wanted: Search, words: QueryWords) -> list[Query]:
-    filters = [condition_query(index.words, condition) for condition in words.required]
+def _terms(wanted: Search) -> Iterator[tuple[str, str]]:
+    """The terms that every result has, by their fields."""
     if wanted.tag is not None:
-        filters.append(index.words.term("tag", normalise_tag(wanted.tag)))
+        yield "tag", normalise_tag(wanted.tag)
     if wanted.artist_did is not None:
-        filters.append(index.words.term("did", wanted.artist_did))
+        yield "did", wanted.artist_did
+
+
+def _filters(index: Index, words: QueryWords) -> list[Query]:
+    """What else operators of the text ask of every result."""
+    filters = [condition_query(index.words, condition) for condition in words.required]
     excluded = any_condition(index.words, words.excluded)
     if excluded is not None:
         filters.append(exclude_query(Query.all_query(), excluded))

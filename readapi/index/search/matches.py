@@ -79,23 +79,28 @@ RELAXED: Final[Reach] = 2
 class Matches:
     """The matches of one search, by kind. `reach` is given when an earlier page has settled it.
 
-    `left_out` narrows a search too, but hardly: few results are among it.
+    A search is narrowed by `terms`, each a field and its value, which every match has, and by `filters`.
+    `left_out` narrows it too, but hardly: few results are among it.
     """
 
     def __init__(
         self,
         folder: IndexFolder,
         wanted: Tiers,
+        terms: Sequence[tuple[str, str]],
         filters: Iterable[Query],
         sort: Sort,
         reach: Reach | None,
         left_out: Query | None = None,
     ) -> None:
         self._folder, self.wanted, self._sort = folder, wanted, sort
-        self._filters = [ignore_score(query) for query in filters]
-        self._is_narrowed = bool(self._filters)
+        self._terms = [ignore_score(folder.term(*term)) for term in terms]
+        self._others = [ignore_score(query) for query in filters]
+        self._is_narrowed = bool(self._terms or self._others)
         if left_out is not None:
-            self._filters.append(ignore_score(exclude_query(Query.all_query(), left_out)))
+            self._others.append(ignore_score(exclude_query(Query.all_query(), left_out)))
+        self._filters = [*self._terms, *self._others]
+        self._expected = wanted.expected(terms)
         self._few: dict[Kind, list[Match]] = {}
         self._best: dict[Kind, list[Match]] = {}
         self.totals: dict[Kind, int] = {}
@@ -156,7 +161,7 @@ class Matches:
 
     def _settled(self) -> _Found:
         """What a first page finds of all kinds. Where that is little, matches with a typo join."""
-        if not self._is_narrowed and (self.wanted.is_broad(AT_ONCE) or self.wanted.expected() > MANY):
+        if not self._is_narrowed and (self.wanted.is_broad(AT_ONCE) or self._expected > MANY):
             # Tier by tier, the first page of words that many names have is sooner found.
             total = sum(self._count().values())
             if total > AT_ONCE:
@@ -208,12 +213,11 @@ class Matches:
 
     def _found(self, wanted: range, among: Query | None = None, most: int = AT_ONCE) -> _Found:
         """The best matches of these tiers, each in its best one."""
-        filters = self._filters if among is None else [*self._filters, ignore_score(among)]
         # What a name's size tells is read from all matches, and asked of the index only where they are many.
-        is_many = among is None and self.wanted.expected() > most
-        hits, total = self._scored(wanted, filters, most, refined=is_many)
+        is_many = among is None and self._expected > most
+        hits, total = self._scored(wanted, among, most, refined=is_many)
         if total > most and not is_many:
-            hits, total = self._scored(wanted, filters, most, refined=True)
+            hits, total = self._scored(wanted, among, most, refined=True)
         is_all = total <= most
         if not is_all:
             # Scores are rounded: others that are as good as the last ones may be missing.
@@ -230,11 +234,12 @@ class Matches:
         matches = zip(found, map(neg, keys), map(neg, ids), addresses, strict=True)
         return _Found(total, list(matches), is_all)
 
-    def _scored(self, wanted: range, filters: list[Query], most: int, *, refined: bool) -> IndexMatches:
-        query = self.wanted.scored(wanted, refined=refined)
+    def _scored(self, wanted: range, among: Query | None, most: int, *, refined: bool) -> IndexMatches:
+        terms = self._terms if among is None else [*self._terms, among]
+        query = self.wanted.scored(wanted, terms, refined=refined)
         if query is None:
             return IndexMatches([], 0)
-        return self._folder.search(match_all(query, *filters), most, weight="popular", count=True)
+        return self._folder.search(match_all(query, *self._others), most, weight="popular", count=True)
 
     def _keys(self, addresses: list[DocAddress]) -> tuple[list[int], list[int]]:
         """The sort key and the id of each of these documents."""

@@ -41,14 +41,15 @@ class Tiers(WordQueries):
             self._made[tier] = self._make(tier)
         return self._made[tier]
 
-    def scored(self, wanted: Iterable[int], *, refined: bool) -> Query | None:
-        """What these tiers find; `best_tiers` reads the scores.
+    def scored(self, wanted: Iterable[int], terms: Sequence[Query], *, refined: bool) -> Query | None:
+        """What these tiers find with all of these terms; `best_tiers` reads the scores.
 
-        Unless `refined`, only the wider tiers, of which `refine` makes the others.
+        Unless `refined`, only the wider tiers, of which `refine` makes the others. Each tier is narrowed by
+        itself, since all that tiers find together would be walked to find the few that have a term.
         """
         asked = (tier for tier in wanted if refined or tier not in REFINED)
         made = [(query, WEIGHTS[tier]) for tier in asked if (query := self.query(tier)) is not None]
-        scored = [Query.const_score_query(query, weight) for query, weight in made]
+        scored = [Query.const_score_query(match_all(query, *terms), weight) for query, weight in made]
         return Query.disjunction_max_query(scored) if len(scored) > 1 else next(iter(scored), None)
 
     def refine(self, tiers: Sequence[int], sizes: Sequence[int]) -> list[int]:

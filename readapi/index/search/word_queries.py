@@ -31,15 +31,19 @@ class WordQueries:
             return False
         return self._estimate("names", words[0]) > names
 
-    def expected(self) -> float:
-        """How many documents have all words, if no word has to do with another; 0 if that is not known."""
+    def expected(self, terms: Iterable[tuple[str, str]] = ()) -> float:
+        """How many documents have all words and these terms, each a field and its value.
+
+        That is, if none has to do with another; 0 if it is not known.
+        """
         searcher, words = self._folder.searcher, self.wanted.words
         if searcher is None or not words or any(word.is_unspaced or word.parts for word in words):
             return 0
         documents = max(searcher.num_docs, 1)
-        holding = (
-            max(self._estimate("names", word), self._estimate("text", word.complete())) for word in words
-        )
+        holding = [
+            *(max(self._estimate("names", word), self._estimate("text", word.complete())) for word in words),
+            *(self._folder.estimate_term(*term) for term in terms),
+        ]
         return documents * math.prod(count / documents for count in holding)
 
     def words(self, field: str) -> Query | None:
