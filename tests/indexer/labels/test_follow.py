@@ -32,7 +32,7 @@ async def test_the_indexer_follows_decisions_and_a_log_that_was_replaced(
         open_state(indexer_settings) as state,
         following(indexer_settings, relay) as indexer,
     ):
-        soon = state.database.now() + timedelta(seconds=1)
+        soon = state.database.now() + timedelta(seconds=3)  # both are taken in before it expires
         for subject, value, expires in ((TRACK, "copyright", None), (did("ben"), "spam", soon)):
             await state.label_decisions.decide(NewLabel(subject, value, False, expires, "Why.", "eve"))
         await until(lambda: len(indexer.rows(stands)) == 2)
