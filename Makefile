@@ -21,11 +21,11 @@ serve: $(INSTALLED) ## follow the public relay; the API is on 127.0.0.1:PORT
 demo: $(INSTALLED) $(NETWORK) ## the same against a network of its own on loopback, filled with music
 	@PORT=$(PORT) exec $(BIN)/python -m tests.network.demo
 
-test: lint $(NETWORK) $(CONSUMERS) ## lint, and all tests but the slow ones; with CI=1 these as well
-	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder --durations 5 $(if $(CI),,-m "not slow")
+test: lint $(NETWORK) $(CONSUMERS) ## lint, and all tests but the slow ones; with SLOW=1 these as well
+	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder --durations 5 $(if $(SLOW),,-m "not slow")
 
 test-long: ## all tests, with many rounds of what is random: a night
-	CI=1 SCENARIO_RUNS=60 NETWORK_ROUNDS=3 INTERLEAVINGS=50 KILLS=20 LOG_KILLS=50 LIVE_KILLS=200 CRASH_KILLS=20 SEARCH_KILLS=20 \
+	SLOW=1 SCENARIO_RUNS=60 NETWORK_ROUNDS=3 INTERLEAVINGS=50 KILLS=20 LOG_KILLS=50 LIVE_KILLS=200 CRASH_KILLS=20 SEARCH_KILLS=20 \
 		MIGRATION_KILLS=20 FULL_DISK_ROUNDS=40 BACKUP_KILLS=10 EXPORT_HISTORIES=5000 SQL_ATTACKS_STRIDE=1 PUBLISHING_KILLS=40 \
 		TAKEDOWN_ROUNDS=60 WORKS_STEPS=400 \
 		REBUILD_CALLS=1000 REBUILD_KILLS=10 COUNT_ROUNDS=300 COST_ROWS=100000 CUSTODY_STRIDE=1 TREE_CASES=100000 \

@@ -77,10 +77,12 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
     What depends on it is torn down first. A later test that asks for it gets a new one.
     """
-    yield
-    if schedule.is_over(item, nextitem):
-        while STUDIOS:
-            STUDIOS.pop()()
+    try:
+        yield
+    finally:
+        if schedule.is_over(item, nextitem):
+            while STUDIOS:
+                STUDIOS.pop()()
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,9 @@
 """Refusals of the API as errors that a model can act on: what happened, and what to do next."""
 
 import functools
+import re
 from collections.abc import Awaitable, Callable, Mapping
+from itertools import islice
 from types import MappingProxyType
 from typing import Final, ParamSpec, TypeVar
 
@@ -18,7 +20,9 @@ Told = TypeVar("Told")
 _SCOPE = (
     "The token lacks a permission: the user makes a new developer token on the settings page and grants it."
 )
-_MOST_NAMED: Final = 5  # arguments of one call that a refusal names
+_MOST_NAMED: Final = 5  # arguments of one call that a refusal names, and alternatives of one
+# Where an argument may be of several types, pydantic names the type that was tried as if it were a part.
+_ALTERNATIVE: Final = re.compile(r"(constrained|function)-.*|int|str")
 _NEXT: Mapping[str, str] = MappingProxyType(
     {
         "not_found": "Check the id with `search` or a list; what the caller may not see looks like this too.",
@@ -65,11 +69,16 @@ def explain(error: FmsvcError) -> str:
 
 def explain_arguments(error: ValidationError) -> str:
     """Which arguments of a call the tool's schema refuses, and the next step."""
-    refused = [
-        f"`{clean('.'.join(map(str, one['loc'])))[:100]}`: {clean(one['msg'])[:200]}."
-        for one in error.errors(include_url=False, include_context=False, include_input=False)[:_MOST_NAMED]
+    refused: dict[str, list[str]] = {}
+    for one in error.errors(include_url=False, include_context=False, include_input=False):
+        argument, *within = map(str, one["loc"] or ("arguments",))
+        path = ".".join([argument, *(part for part in within if not _ALTERNATIVE.fullmatch(part))])
+        refused.setdefault(clean(path)[:100], []).append(clean(one["msg"])[:200])
+    named = [
+        f"`{path}`: {', or: '.join(messages[:_MOST_NAMED])}."
+        for path, messages in islice(refused.items(), _MOST_NAMED)
     ]
-    return " ".join([*refused, _NEXT["invalid_request"]])
+    return " ".join([*named, _NEXT["invalid_request"]])
 
 
 def find_code(error: FmsvcError) -> str:

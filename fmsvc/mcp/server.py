@@ -6,7 +6,7 @@ from typing import Any
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp_types import CallToolResult, InputRequiredResult, Tool, ToolAnnotations
 from pydantic import ValidationError
 
@@ -55,8 +55,10 @@ class Server(MCPServer[Any]):
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
-            if isinstance(error.__cause__, ValidationError):
-                raise ToolError(explain_arguments(error.__cause__)) from error
+            refused = error.__cause__
+            # An unexpected error is one of the tool itself: its arguments had been accepted.
+            if isinstance(refused, ValidationError) and not isinstance(error, UnexpectedToolError):
+                raise ToolError(explain_arguments(refused)) from refused
             raise
 
 

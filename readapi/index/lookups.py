@@ -22,7 +22,7 @@ from schemas.stored import Card, Stored, card_of
 Sort = Literal["recent", "popular"]
 MOST_OF_A_FILE = 20
 MOST_LIKED = 5000  # newest likes of one account, among which visible ones are counted
-MOST_REMEMBERED = 10_000  # tracks, and accounts with what they like, that are remembered
+MOST_REMEMBERED = 10_000  # tracks, and accounts whose likes are counted, that are remembered
 MOST_PAGES = 500  # first pages that are remembered, of at most 100 cards each
 MOST_ASKING = 3  # records with the same public id
 MOST_ALIKE = 4  # documents that match what should name a single one

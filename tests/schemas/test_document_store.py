@@ -136,7 +136,6 @@ def test_an_index_that_stores_otherwise_is_asked(indexed, tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["magic", "version", "compression", "format"])
-@pytest.mark.slow
 def test_other_formats_are_refused(indexed, tmp_path, damage):
     """Every mark of the format is looked at."""
     indexed.write(numbered(1, 2, 3))

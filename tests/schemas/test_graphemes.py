@@ -42,7 +42,6 @@ def test_every_length_of_a_run_of_flags(before: str, behind: str) -> None:
 @pytest.mark.parametrize(
     "text", [FLAG * 6250, "\U0001f1e9" * 12_499, (FLAG * 50 + "a") * 120, "e\u0301" * 16_000]
 )
-@pytest.mark.slow
 def test_the_segmenter_sees_no_long_run_and_no_more_than_is_counted(text: str) -> None:
     """50 KB of flags were 12,500 indicators, and for each of them the run was read from its beginning."""
     seen = 0

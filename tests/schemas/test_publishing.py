@@ -157,7 +157,6 @@ def test_a_space_is_other_people_than_supporters():
         ({"access": {**OPEN.model_dump(), "price": 3}, "attach_rights": False}, "access.price"),
     ],
 )
-@pytest.mark.slow
 def test_there_are_no_partial_templates_and_no_other_keys(sent, field):
     """The refusal names the field."""
     with pytest.raises(ValidationError) as refused:

@@ -35,7 +35,6 @@ def test_any_name_has_a_slug(name):
     assert not set(found) & set("/?#% \0")
 
 
-@pytest.mark.slow
 def test_names_that_mean_the_same_album():
     """Case, width and outer spaces make no difference; words do."""
     assert same_name(" Wasser ") == same_name("ＷＡＳＳＥＲ")

@@ -54,7 +54,6 @@ def test_an_account_covers_its_documents_and_a_record_its_own() -> None:
     assert not standing(CID).covers_any((MARA, TRACK))
 
 
-@pytest.mark.slow
 def test_the_account_concerned_finds_why_by_every_name_of_its_record() -> None:
     """Another account finds nothing, and a takedown of an account is found by its own at-uris alone."""
     one, whole = standing(TRACK), standing(MARA)

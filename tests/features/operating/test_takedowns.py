@@ -116,7 +116,6 @@ async def test_no_read_has_a_trace_of_a_record_that_was_taken_down(stage: Listen
     assert after == before
 
 
-@pytest.mark.slow
 async def test_an_account_is_gone_with_all_that_it_wrote(stage: Listening) -> None:
     """Its tracks, its page, its remarks on others' tracks."""
     ida, ben = did("ida"), did("ben")
@@ -149,7 +148,6 @@ async def test_a_like_can_be_taken_down_alone(stage: Listening) -> None:
     assert [user["did"] for user in (await stage.music.get(path)).json["users"]] == [did("ben")]
 
 
-@pytest.mark.slow
 async def test_a_profile_can_be_taken_down_alone(stage: Listening) -> None:
     """At once its account is not shown at all; then without it."""
     profile = f"at://{did('mara')}/fm.svc.actor.profile/self"
@@ -226,7 +224,6 @@ async def read_rest(reader: asyncio.StreamReader) -> int:
 
 
 @pytest.mark.parametrize("subject", [LONG_TRACK, did("mara"), cid_of(hashlib.sha256(LONG).hexdigest())])
-@pytest.mark.slow
 async def test_sendings_under_way_are_cut(stage: Listening, subject: object) -> None:
     """Of the track and of an archive with it, for clients that read and for those that wait; no other."""
     host = stage.music.address.removeprefix("http://")

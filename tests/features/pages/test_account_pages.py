@@ -57,7 +57,6 @@ def check_headers(answer: aiohttp.ClientResponse) -> None:
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-@pytest.mark.slow
 async def test_pages_that_know_who_is_signed_in_are_kept_by_nobody(visit: PlainBrowser) -> None:
     async with visit.get("/login") as answer:
         check_headers(answer)

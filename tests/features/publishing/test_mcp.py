@@ -64,7 +64,6 @@ async def test_an_artists_token_offers_what_it_grants(studio: Studio, song: Path
     assert taken["liked"] is False
 
 
-@pytest.mark.slow
 async def test_access_changes_only_as_the_dry_run_said(studio: Studio, song: Path) -> None:
     """Nothing without a confirmation, nothing with one for another change, once with the right one."""
     mara, ben = await studio.artist(), await studio.artist()

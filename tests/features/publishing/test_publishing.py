@@ -22,7 +22,6 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-@pytest.mark.slow
 async def test_audio_moves_with_the_access_of_its_track(studio: Studio, tmp_path: Path) -> None:
     """From the artist's server to the private store and back; at no time in both for good."""
     mara, file = await studio.artist(), sound(tmp_path / "a.flac", "flac", 1.3)
@@ -53,7 +52,6 @@ async def test_audio_moves_with_the_access_of_its_track(studio: Studio, tmp_path
     assert (await mara.track(track["id"]))["audio_storage"] == "pds"
 
 
-@pytest.mark.slow
 async def test_a_rendition_comes_and_goes_with_the_access(studio: Studio, tmp_path: Path) -> None:
     """Everybody may hear, nobody may have."""
     mara, file = await studio.artist(), sound(tmp_path / "b.flac", "flac", 1.4)
@@ -86,7 +84,6 @@ async def test_null_gives_a_track_what_applies_anyway(studio: Studio, song: Path
     ]
 
 
-@pytest.mark.slow
 async def test_a_job_is_queued_and_then_polled_by_its_owner(studio: Studio, song: Path) -> None:
     """202, Retry-After while it is pending, and 404 for everybody else."""
     mara, ben = await studio.artist(), await studio.artist()

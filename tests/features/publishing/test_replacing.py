@@ -78,7 +78,6 @@ async def test_an_earlier_version_comes_back(studio: Studio, song: Path, other_s
     assert [version["file_type"] for version in await versions(mara, track)] == ["mp3", "flac"]
 
 
-@pytest.mark.slow
 async def test_a_version_that_fewer_could_hear_does_not_come_back_for_more(
     studio: Studio, tmp_path: Path
 ) -> None:

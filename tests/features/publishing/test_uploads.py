@@ -213,7 +213,6 @@ async def test_a_repeated_request_makes_one_upload(studio: Studio, song: Path) -
     assert (await mara.settled(first))["track_id"] == done["track_id"]
 
 
-@pytest.mark.slow
 async def test_an_upload_is_watched_by_its_owner_alone(studio: Studio, song: Path) -> None:
     """As events, from wherever they were left, or as JSON; others learn not even that it is there."""
     mara, ben = await studio.artist(), await studio.artist()

@@ -257,7 +257,6 @@ async def test_what_is_no_longer_public_is_not_told_again(busy: Music) -> None:
     assert "Copied" in str(listener.changes)
 
 
-@pytest.mark.slow
 async def test_what_is_taken_down_or_labelled_is_hidden_and_not_told_again(busy: Music) -> None:
     """A takedown, a label that hides, one for adults, and one of an account; restored, all is shown again."""
     labeler, secret = "did:plc:labelerlabelerlabelerla", "Secret"

@@ -51,7 +51,6 @@ async def test_a_token_is_made_shown_once_and_used(door: Door, person: Person) -
     assert token not in str(row)
 
 
-@pytest.mark.slow
 async def test_a_token_is_shown_only_to_the_session_that_began_it(door: Door, person: Person) -> None:
     """Neither to nobody nor to another session of the same person, whose tries do not use it up; and once."""
     session, other = await door.sign_in(person), await door.sign_in(person)
@@ -133,7 +132,6 @@ async def test_tokens_are_for_programs_not_for_managing_accounts(door: Door, per
     assert await listed(door, token) == await listed(door, session)
 
 
-@pytest.mark.slow
 async def test_nobody_sees_or_revokes_anothers_token(net: Testnet, door: Door, person: Person) -> None:
     """404, as if it were not there."""
     other = Person(await net.pds[0].create_account(f"other-{person.account.handle}"))

@@ -56,7 +56,6 @@ async def test_accounts_are_added_switched_and_dropped(door: Door, person: Perso
     assert (await door.me(session)).status == 401
 
 
-@pytest.mark.slow
 async def test_only_linked_accounts_can_be_switched_to_or_dropped(
     door: Door, person: Person, other: Person
 ) -> None:
@@ -71,7 +70,6 @@ async def test_only_linked_accounts_can_be_switched_to_or_dropped(
     assert len(await other.agreements()) == 1
 
 
-@pytest.mark.slow
 async def test_an_account_is_linked_only_into_the_session_that_asked(
     door: Door, person: Person, other: Person
 ) -> None:

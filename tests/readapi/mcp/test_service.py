@@ -163,6 +163,11 @@ async def test_every_public_tool_answers(music):
             "`limit`: Input should be less than or equal to 50. Correct the",
         ),
         ("search", {}, "`query`: Field required. Correct the named arguments and call again."),
+        (
+            "get_track",
+            {"track_id": 0},
+            "`track_id`: Input should be greater than 0, or: Input should be a valid string. Correct the",
+        ),
     ],
 )
 async def test_errors_say_what_to_do_next(music, name, arguments, said):

@@ -92,7 +92,6 @@ async def test_an_answer_ends_at_its_most_rows(queried: Music) -> None:
         ("select " + "title || " * 500 + "title from tracks", "nested too deeply"),
     ],
 )
-@pytest.mark.slow
 async def test_a_refusal_is_a_sentence(queried: Music, query: str, said: str) -> None:
     """On the page as in the API."""
     status, body, _ = await ask(queried, query)
