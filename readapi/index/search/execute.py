@@ -19,7 +19,8 @@ from readapi.index.search import tier as tiers
 from readapi.index.search.conditions import any_condition, condition_query
 from readapi.index.search.explain import Explainer, popular_keys
 from readapi.index.search.highlights import Highlighter, title_of
-from readapi.index.search.matches import RELAXED, STRICTLY, WITH_TYPOS, Hit, Matches, Place, Reach, Sort
+from readapi.index.search.hit import Hit, Place
+from readapi.index.search.matches import RELAXED, STRICTLY, WITH_TYPOS, Matches, Reach, Sort
 from readapi.index.search.query import QueryWords
 from readapi.index.search.tiers import Tiers
 from readapi.index.search.weights import STEPS

@@ -9,7 +9,7 @@ from tantivy import Query
 
 from readapi.index.folder import IndexFolder, ignore_score, match_all
 from readapi.index.search import tier as tiers
-from readapi.index.search.matches import Hit
+from readapi.index.search.hit import Hit
 from readapi.index.search.query import Word
 from readapi.index.search.tier import Tier
 from readapi.index.search.tiers import Tiers

@@ -4,8 +4,8 @@ Few matches are all kept, sorted here. Of many only the best ones are, in the sa
 them, or after a cursor, is walked tier by tier.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from operator import itemgetter, neg
 from typing import Final, Literal, NamedTuple
@@ -13,8 +13,9 @@ from typing import Final, Literal, NamedTuple
 from tantivy import DocAddress, Query
 
 from readapi.index.folder import IndexFolder, IndexMatches, exclude_query, ignore_score, match_all, match_any
-from readapi.index.paging import MANY, Listing, Position, Row
+from readapi.index.paging import MANY, Listing, Row
 from readapi.index.search import tier as tiers
+from readapi.index.search.hit import HIT_OF, Hit, Match, Place
 from readapi.index.search.popular import walk_popular
 from readapi.index.search.relaxed import relaxed_query
 from readapi.index.search.tier import best_tiers
@@ -29,36 +30,9 @@ PAGE = 20  # matches with those, below which the relaxed tier joins
 MOST_RELAXED = 100  # matches of that tier, the best ones
 AT_ONCE: Final = 160
 
-# What a Hit is made of; hundreds of them are sorted, of which a page shows a few.
-Match = tuple[int, int, int, DocAddress]
-
 _BY_TIER = itemgetter(0, 1, 2)
 _BY_KEY = itemgetter(1, 2)
 _SAME_SCORE = 1e-4  # sums of the same weights differ by less
-
-
-class Place(NamedTuple):
-    """A position in the order of a search's matches of one kind."""
-
-    tier: int
-    position: Position
-
-
-class Hit(NamedTuple):
-    """One match: `tier` says how well. Better ones sort first."""
-
-    tier: int
-    minus_key: int
-    minus_id: int
-    address: DocAddress
-
-    @property
-    def place(self) -> Place:
-        return Place(self.tier, Position(-self.minus_key, -self.minus_id))
-
-
-# `Hit._make`, without its own check of how many values there are.
-_HIT_OF: Final[Callable[[Match], Hit]] = partial(tuple.__new__, Hit)
 
 
 class _Found(NamedTuple):
@@ -94,13 +68,13 @@ class Matches:
         left_out: Query | None = None,
     ) -> None:
         self._folder, self.wanted, self._sort = folder, wanted, sort
+        self._named_terms = terms
         self._terms = [ignore_score(folder.term(*term)) for term in terms]
         self._others = [ignore_score(query) for query in filters]
         self._is_narrowed = bool(self._terms or self._others)
         if left_out is not None:
             self._others.append(ignore_score(exclude_query(Query.all_query(), left_out)))
         self._filters = [*self._terms, *self._others]
-        self._expected = wanted.expected(terms)
         self._few: dict[Kind, list[Match]] = {}
         self._best: dict[Kind, list[Match]] = {}
         self.totals: dict[Kind, int] = {}
@@ -151,6 +125,11 @@ class Matches:
     def _name(self) -> Hashable:
         """What tells this search from others, for what is remembered of it; None if it is narrowed."""
         return None if self._is_narrowed else (self.wanted.wanted, self._tiers, len(self._filters))
+
+    @cached_property
+    def _expected(self) -> float:
+        """About how many documents match. Computed only where needed: remembered pages are not searched."""
+        return self.wanted.expected(self._named_terms)
 
     @property
     def _tiers(self) -> range:
@@ -256,7 +235,7 @@ class Matches:
         return dict(zip(KINDS, kinds, strict=True))
 
     def _few_after(self, kind: Kind, place: Place | None) -> Iterator[Hit]:
-        matches = map(_HIT_OF, self._few[kind])
+        matches = map(HIT_OF, self._few[kind])
         if place is None:
             return matches
         rank = _BY_TIER if self._sort == "relevance" else _BY_KEY
@@ -269,9 +248,9 @@ class Matches:
         if len(self._best[kind]) < min(total, limit + 1):
             self._ask_for(kind)
         best = self._best[kind]
-        yield from map(_HIT_OF, best)
+        yield from map(HIT_OF, best)
         if len(best) < total:
-            place = _HIT_OF(best[-1]).place if best else None
+            place = HIT_OF(best[-1]).place if best else None
             yield from self._tier_by_tier(kind, place, limit)
 
     def _ask_for(self, kind: Kind) -> None:

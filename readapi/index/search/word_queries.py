@@ -31,7 +31,7 @@ class WordQueries:
             return False
         return self._estimate("names", words[0]) > names
 
-    def expected(self, terms: Iterable[tuple[str, str]] = ()) -> float:
+    def expected(self, terms: Iterable[tuple[str, str]]) -> float:
         """How many documents have all words and these terms, each a field and its value.
 
         That is, if none has to do with another; 0 if it is not known.
