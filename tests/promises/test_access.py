@@ -657,8 +657,9 @@ async def inside(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tupl
         (space, author, collection, rkey) = next(iter(opened.host.records))
         written = opened.host.records[space, author, collection, rkey]
         named = {"open": str(done["track_id"])}
-        for number, downloads in enumerate(DOWNLOADS[1:], 2):
-            other = f"{rkey[:-1]}{number}"
+        endings = [ending for ending in "2345" if not rkey.endswith(ending)]
+        for ending, downloads in zip(endings, DOWNLOADS[1:], strict=False):
+            other = f"{rkey[:-1]}{ending}"
             told_of = {**written["access"], "downloads": downloads}
             opened.host.records[space, author, collection, other] = {**written, "access": told_of}
             named[downloads] = quote(f"{space}/{author}/{collection}/{other}", safe="")
