@@ -26,6 +26,8 @@ MOST_COUNTS = 20_000  # terms whose number of documents is remembered
 MOST_PAGES = 500  # first pages of searches that are remembered
 MOST_KINDS = 1_000  # queries of which the number of documents of each kind is
 _ATTEMPTS = 5
+_FEW = 1_000  # matches, of which those that are no tracks are counted one by one
+_MOST_OTHERS = 200  # of those
 _BY_KIND = {"kinds": {"histogram": {"field": "id", "interval": float(KIND_SPAN)}}}
 
 
@@ -176,12 +178,16 @@ class IndexFolder:
         """How many documents match."""
         return self.search(Query.const_score_query(query, 1.0), 1, count=True).total
 
+    def has_match(self, query: Query) -> bool:
+        """Does a document match?"""
+        return bool(self.search(Query.const_score_query(query, 1.0), 1).hits)
+
     def count_term(self, field: str, text: str) -> int:
         """How many documents hold a term. Deleted ones do not count: an index made anew has none of them."""
-        if not self.estimate_term(field, text):
-            return 0
         found = self._counts.find((field, text))
         if found is None:
+            if not self.estimate_term(field, text):
+                return 0
             found = self.count(self.term(field, text))
             self._counts.keep((field, text), found)
         return found
@@ -190,20 +196,34 @@ class IndexFolder:
         """How many documents hold a term, deleted ones included. Costs less than a query for it."""
         return self.searcher.doc_freq(field, text) if self.searcher is not None else 0
 
-    def count_kinds(self, query: Query, name: Hashable = None) -> dict[Kind, int]:
-        """How many documents of each kind match, by their `id`.
+    def count_kinds(self, query: Query, name: Hashable = None, total: int | None = None) -> dict[Kind, int]:
+        """How many documents of each kind match, by their `id`. `total`: of all kinds, if it is known.
 
         What is counted for a query with a name is remembered, under that name, while this state is shown.
         """
         known = None if name is None else self._kinds.find(name)
         if known is not None:
             return dict(known)
-        counts = dict.fromkeys(KINDS, 0)
-        if self.searcher is not None:
-            for bucket in self.searcher.aggregate(query, _BY_KIND)["kinds"]["buckets"]:
-                counts[kind_of(int(bucket["key"]))] = int(bucket["doc_count"])
+        counts = None if total is None or total > _FEW else self._count_others(query, total)
+        if counts is None:
+            counts = dict.fromkeys(KINDS, 0)
+            if self.searcher is not None:
+                for bucket in self.searcher.aggregate(query, _BY_KIND)["kinds"]["buckets"]:
+                    counts[kind_of(int(bucket["key"]))] = int(bucket["doc_count"])
         if name is not None:
             self._kinds.keep(name, dict(counts))
+        return counts
+
+    def _count_others(self, query: Query, total: int) -> dict[Kind, int] | None:
+        """The same, by a look at what is no track: None if that is much. Most matches are tracks."""
+        others = match_all(query, self.term("kind", search_index.OTHER))
+        hits, count = self.search(Query.const_score_query(others, 1.0), _MOST_OTHERS, count=True)
+        if count > len(hits):
+            return None
+        counts = dict.fromkeys(KINDS, 0)
+        for number in self.numbers("id", [address for _, address in hits]):
+            counts[kind_of(number)] += 1
+        counts["track"] = total - count
         return counts
 
     def first_page(self, name: Hashable, find: Callable[[], list[Found]]) -> list[Found]:

@@ -18,7 +18,7 @@ from readapi.index.search import tier as tiers
 from readapi.index.search.hit import HIT_OF, Hit, Match, Place
 from readapi.index.search.popular import walk_popular
 from readapi.index.search.relaxed import relaxed_query
-from readapi.index.search.tier import best_tiers
+from readapi.index.search.tier import SETTLED, best_tiers
 from readapi.index.search.tiers import Tiers
 from readapi.index.search.weights import relaxed_step
 from schemas import search_index
@@ -86,7 +86,8 @@ class Matches:
             self.totals = {kind: len(few) for kind, few in self._few.items()}
         else:
             self._best = self._by_kind(found.matches)
-            self._count()
+            # Matches without a typo are counted each once, those with one perhaps among both.
+            self._count(None if self.reach else found.total)
 
     def after(self, kind: Kind, place: Place | None, limit: int) -> Iterator[Hit]:
         """The matches of a kind in order, from a place on: `limit` and one more, if there are so many."""
@@ -160,12 +161,12 @@ class Matches:
         total = sum(self._count().values())
         return _Found(total, [], is_all=False) if total > AT_ONCE else self._found(self._tiers)
 
-    def _count(self) -> dict[Kind, int]:
-        """How many matches there are of each kind."""
+    def _count(self, total: int | None = None) -> dict[Kind, int]:
+        """How many matches there are of each kind. `total`: of all, if that is known."""
         everything = self._everything()
         if everything is not None and not self.totals:
             # Each page of many matches asks again.
-            self.totals = self._folder.count_kinds(match_all(everything, *self._filters), self._name)
+            self.totals = self._folder.count_kinds(match_all(everything, *self._filters), self._name, total)
         return self.totals
 
     def _with_relaxed(self, better: list[Match]) -> list[Match]:
@@ -192,12 +193,12 @@ class Matches:
 
     def _found(self, wanted: range, among: Query | None = None, most: int = AT_ONCE) -> _Found:
         """The best matches of these tiers, each in its best one."""
-        # What a name's size tells is read from all matches, and asked of the index only where they are many.
-        is_many = among is None and self._expected > most
-        hits, total = self._scored(wanted, among, most, refined=is_many)
-        if total > most and not is_many:
-            hits, total = self._scored(wanted, among, most, refined=True)
+        # What a name's size tells is read from the matches, and asked of the index where these miss some.
+        hits, total = self._scored(wanted, among, most, refined=False)
         is_all = total <= most
+        is_refined = not is_all and best_tiers([hits[-1][0]])[0] not in SETTLED
+        if is_refined:
+            hits, total = self._scored(wanted, among, most, refined=True)
         if not is_all:
             # Scores are rounded: others that are as good as the last ones may be missing.
             last, _ = hits[-1]
@@ -208,7 +209,7 @@ class Matches:
         scores, addresses = map(list, zip(*hits, strict=True))
         keys, ids = self._keys(addresses)
         found = best_tiers(scores)
-        if is_all and not is_many:
+        if not is_refined:
             found = self.wanted.refine(found, self._folder.numbers("size", addresses))
         matches = zip(found, map(neg, keys), map(neg, ids), addresses, strict=True)
         return _Found(total, list(matches), is_all)
@@ -264,16 +265,14 @@ class Matches:
             self._best[kind] = self._by_kind(found.matches)[kind]
 
     def _tier_by_tier(self, kind: Kind, place: Place | None, limit: int) -> Iterator[Hit]:
-        better: list[Query] = []
+        first = place.tier if place else 0
+        better = self.wanted.widest(self._tiers[:first])
         seen: set[int] = set()
-        for tier in self._tiers:
+        for tier in self._tiers[first:]:
             query = self.wanted.query(tier)
             if query is None:
                 continue
-            if place is not None and tier < place.tier:
-                better.append(query)
-                continue
-            position = place.position if place and tier == place.tier else None
+            position = place.position if place and tier == first else None
             remaining = self._of_kind(exclude_query(query, *better), kind)
             for row in walk_popular(self._folder, remaining, self.totals[kind], position, limit):
                 if row.id not in seen:
@@ -281,7 +280,7 @@ class Matches:
                     yield _hit(tier, row)
             if position is not None:
                 # What came before the place in this tier was not seen here.
-                better.append(query)
+                better = self.wanted.widest(self._tiers[: tier + 1])
 
     def _of_kind(self, query: Query, kind: Kind) -> Query:
         """The query among one kind, as far as the search was narrowed."""

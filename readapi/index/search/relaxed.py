@@ -105,12 +105,12 @@ class Ways:
 
     def _nearly(self, word: Word) -> Iterator[Way]:
         text = word.text
-        rests = search_text.letter_deletions(text) if len(text) >= _ONE_TYPO else []
-        near = self._tiers.near(rests)
+        may_be_near = len(text) >= _ONE_TYPO
+        near = self._tiers.near_word(word) if may_be_near else None
         if near is not None:
             yield Way(near, 0.85, 1)
         is_distinct = near is not None and len(text) >= _DISTINCT
-        if rests and not is_distinct and word.is_last and len(text) <= START_LETTERS:
+        if may_be_near and not is_distinct and word.is_last and len(text) <= START_LETTERS:
             yield Way(self._mistyped_start(text), 0.75, 1)
         if self._tiers.held(word.complete()):
             return

@@ -45,6 +45,21 @@ REFINED: Final = frozenset(
      Tier.TITLE_WITH_TYPO)
 )  # fmt: skip
 WIDER: Final = frozenset((Tier.START, Tier.WORDS_IN_TITLE, Tier.WORD_WITH_TYPO))
+# A list of the best matches that ends in one of these has all that sizes could put before its end.
+SETTLED: Final = range(Tier.WORDS_IN_NAMES, Tier.TITLE_WITH_TYPO)
+# The tier whose matches include all of another one's.
+INCLUDED_IN: Final = {
+    Tier.NEXT_WORD: Tier.START,
+    Tier.NEARLY_AS_LONG: Tier.NEARLY_WHOLE_NAME,
+    Tier.NEARLY_WHOLE_NAME: Tier.START,
+    Tier.START_AS_LONG: Tier.START,
+    Tier.SAME_WORDS: Tier.WORDS_OF_TITLE,
+    Tier.START: Tier.WORDS_IN_TITLE,
+    Tier.WORDS_OF_TITLE: Tier.WORDS_IN_TITLE,
+    Tier.WORDS_IN_TITLE: Tier.WORDS_IN_NAMES,
+    Tier.WORDS_IN_NAMES: Tier.WORDS_IN_TEXT,
+    Tier.TITLE_WITH_TYPO: Tier.WORD_WITH_TYPO,
+}
 # A match scores the weight of its best tier, times log2(2 + its popularity), which is between 1 and 64.
 _BITS: Final = 7
 WEIGHTS: Final = [float(1 << _BITS * tier) for tier in reversed(ALL)]

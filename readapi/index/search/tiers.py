@@ -8,7 +8,7 @@ from tantivy import Query
 
 from readapi.index.folder import IndexFolder, match_all, match_any
 from readapi.index.search.query import QueryWords, Word
-from readapi.index.search.tier import NEAR, REFINED, WEIGHTS, WIDER, Tier
+from readapi.index.search.tier import INCLUDED_IN, NEAR, REFINED, WEIGHTS, WIDER, Tier
 from readapi.index.search.word_queries import WordQueries, any_of
 from schemas import search_text
 from schemas.search_index import MOST_LETTERS, START_LETTERS, WHOLE, letter_count, split_size, word_count
@@ -16,6 +16,7 @@ from schemas.search_index import MOST_LETTERS, START_LETTERS, WHOLE, letter_coun
 _FITTING_LETTERS = 4  # of a query of one word, from which names of one word come before longer ones
 _NEARLY_LETTERS = 4  # of a text, from which a name that lacks few comes before a popular one that lacks many
 _MOST_NEAR_WORDS = 6
+_MANY_WORDS = 6  # of a text, from which it is asked first whether any document has them
 _LOOSE_START = 5  # letters of a last word, up to which a word a typo apart may be one by chance
 _LEAST_START = 4  # letters of a text that may have a typo
 _PLURALS: Final = ("s", "es")
@@ -32,7 +33,6 @@ class Tiers(WordQueries):
         super().__init__(folder, wanted)
         self._made: dict[int, Query | None] = {}
         self._parts: dict[str, Query | None] = {}
-        self._near: dict[str, Query | None] = {}
         self._letters = min(len(wanted.whole), MOST_LETTERS)
 
     def query(self, tier: int) -> Query | None:
@@ -40,6 +40,11 @@ class Tiers(WordQueries):
         if tier not in self._made:
             self._made[tier] = self._make(tier)
         return self._made[tier]
+
+    def widest(self, tiers: Iterable[int]) -> list[Query]:
+        """What these tiers find, without those whose matches another of them includes."""
+        found = {tier: query for tier in tiers if (query := self.query(tier)) is not None}
+        return [query for tier, query in found.items() if INCLUDED_IN.get(Tier(tier)) not in found]
 
     def scored(self, wanted: Iterable[int], terms: Sequence[Query], *, refined: bool) -> Query | None:
         """What these tiers find with all of these terms; `best_tiers` reads the scores.
@@ -56,12 +61,12 @@ class Tiers(WordQueries):
         """The tiers of matches, told by the sizes of their names from the wider tiers that they are in."""
         matches = list(zip(tiers, sizes, strict=True))
         # Names are of few sizes.
-        refined = {(tier, size): self._refined(tier, *split_size(size)) for tier, size in set(matches)}
-        return list(map(refined.__getitem__, matches))
+        wider = {match for match in matches if match[0] in WIDER}
+        refined = {(tier, size): self._refined(tier, *split_size(size)) for tier, size in wider}
+        return [refined[match] if match[0] in WIDER else match[0] for match in matches]
 
     def _refined(self, tier: int, words: int, letters: int) -> int:
-        if tier not in WIDER:
-            return tier
+        """The tier of a match in one of the `WIDER` ones whose name has so many words and letters."""
         as_long, typed = words == len(self.wanted.words), self._letters
         is_nearly = typed >= _NEARLY_LETTERS and typed <= letters <= typed + _lacking(typed)
         if tier == Tier.WORD_WITH_TYPO:
@@ -97,10 +102,10 @@ class Tiers(WordQueries):
         return self._fitting(self.query(Tier.WORDS_IN_TITLE))
 
     def _words_in_title(self) -> Query | None:
-        return self.words("title")
+        return None if self.query(Tier.WORDS_IN_TEXT) is None else self.words("title")
 
     def _words_in_names(self) -> Query | None:
-        return self.words("names")
+        return None if self.query(Tier.WORDS_IN_TEXT) is None else self.words("names")
 
     def _name_with_typo(self) -> Query | None:
         return self.near([WHOLE + rest for rest in search_text.whole_rests(self.wanted.whole)])
@@ -182,13 +187,21 @@ class Tiers(WordQueries):
     def _one_typo(self) -> Query | None:
         """Documents that have all words in their names, one of them with a typo."""
         words = self.wanted.words
+        if len(words) >= _MANY_WORDS and not self._folder.has_match(self._either_half()):
+            return None
         unknown = [word for word in words if not self.held(word)]
         # Of two words that no name holds, one would stay a typo.
         wrong = [word for word in words[:_MOST_NEAR_WORDS] if unknown in ([], [word])]
         return any_of(*(self._with_typo_in(word) for word in wrong if self.may_be_typo(word)))
 
+    def _either_half(self) -> Query:
+        """Documents whose names have the first half of the words or the second, as all with one typo do."""
+        words = [self.word("names", word) for word in self.wanted.words]
+        middle = len(words) // 2
+        return match_any(match_all(*words[:middle]), match_all(*words[middle:]))
+
     def _with_typo_in(self, wrong: Word) -> Query | None:
-        near = self._near_word(wrong)
+        near = self.near_word(wrong)
         if near is None:
             return None
         return match_all(near, *(self.word("names", word) for word in self.wanted.words if word is not wrong))
@@ -209,15 +222,9 @@ class Tiers(WordQueries):
             return None
         if not _LEAST_START <= len(whole) <= START_LETTERS or len(last.text) < _LEAST_START:
             return None
-        if len(last.text) > _LOOSE_START and self._near_word(last) is not None:
+        if len(last.text) > _LOOSE_START and self.near_word(last) is not None:
             return None
         return Query.fuzzy_term_query(self._folder.schema, "exact_starts", whole, distance=1)
-
-    def _near_word(self, word: Word) -> Query | None:
-        """Documents with a word that is a typo apart."""
-        if word.text not in self._near:
-            self._near[word.text] = self.near(search_text.letter_deletions(word.text))
-        return self._near[word.text]
 
     def _words_in_text(self) -> Query | None:
         *words, last = self.wanted.words
@@ -229,11 +236,11 @@ class Tiers(WordQueries):
             for field, word in (("names", last), ("text", last.complete()))
             if self.is_found(field, word)
         ]
-        return (
-            match_all(match_any(*anywhere), *(self.word("text", word) for word in words))
-            if anywhere
-            else None
-        )
+        if not anywhere:
+            return None
+        query = match_all(match_any(*anywhere), *(self.word("text", word) for word in words))
+        # Documents with many words are rare, and several tiers would look all of them up.
+        return query if len(words) < _MANY_WORDS or self._folder.has_match(query) else None
 
     # In the order of the tiers.
     _MAKERS: ClassVar = (

@@ -23,6 +23,8 @@ class WordQueries:
     def __init__(self, folder: IndexFolder, wanted: QueryWords) -> None:
         self._folder, self.wanted = folder, wanted
         self._estimates: dict[tuple[str, Word], int] = {}
+        self._held: dict[Word, int] = {}
+        self._near: dict[str, Query | None] = {}
 
     def is_broad(self, names: int) -> bool:
         """Whether the query is one word that more names than about these have."""
@@ -78,6 +80,12 @@ class WordQueries:
         """How many names contain the word, as far as indexed beginnings tell; 1 for runs of scripts without
         spaces, which count by their pairs, and for handles.
         """
+        known = self._held.get(word)
+        if known is None:
+            known = self._held[word] = self._count_held(word)
+        return known
+
+    def _count_held(self, word: Word) -> int:
         if word.is_unspaced or word.parts:
             return 1
         field = "names_starts" if word.is_last else "names"
@@ -97,6 +105,12 @@ class WordQueries:
                 known = self._folder.estimate_term(field, word.text)
             self._estimates[field, word] = known
         return known
+
+    def near_word(self, word: Word) -> Query | None:
+        """Documents with a word that is a typo apart."""
+        if word.text not in self._near:
+            self._near[word.text] = self.near(search_text.letter_deletions(word.text))
+        return self._near[word.text]
 
     def near(self, rests: Iterable[str]) -> Query | None:
         """Documents with a word or name that has one of these rests."""

@@ -1,0 +1,134 @@
+"""The tiers of a search: which includes which, and the same matches however they are asked for."""
+
+import random
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from tantivy import Query
+
+from readapi.index import folder
+from readapi.index.cursors import encode_cursor, read_text
+from readapi.index.folder import exclude_query
+from readapi.index.search import matches, tiers
+from readapi.index.search.execute import Search, execute_search
+from readapi.index.search.parameters import ORDER
+from readapi.index.search.query import QueryWords
+from readapi.index.search.tier import INCLUDED_IN, Tier
+from readapi.index.search.tiers import Tiers
+from schemas.recent import Recent
+from tests.readapi.indexed import Indexed, artist_documents, person, track_documents
+
+WORDS = ("night", "rain", "rains", "harbour", "cold", "nights", "ra", "étoile", "東京", "nightrain")
+TEXTS = [
+    *("night", "rain", "ra", "nigh", "rains", "cold", "nihgt", "étoile", "東京", "hrabour", "night "),
+    *("night rain", "rain night", "cold rain", "night rian", "cold harbour rain", "the night"),
+]
+LONG = [
+    "night rain cold harbour rains étoile",
+    "étoile rains harbour cold rain nights",
+    "night rain cold harbuor rains étoile",
+    "night rain cold harbour rains étoile nights unheard",
+    "unheard words that are nowhere at all",
+]
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
+    """Names of few words, so that most texts match much, in all tiers and kinds."""
+    index, rng = Indexed(tmp_path_factory.mktemp("filled")), random.Random(5)
+    ana = person("ana", "Night Rain")
+    index.write(
+        track_documents(
+            key,
+            " ".join(rng.choices(WORDS, k=rng.randint(1, 6))).title(),
+            ana,
+            likes=rng.randrange(40),
+            album=rng.choice((None, "Rain", "Cold Night")),
+            description=rng.choice(("", "A night of rain.")),
+        )
+        for key in range(1, 1501)
+    )
+    index.write([track_documents(key, text.title(), ana) for key, text in enumerate(LONG[:2], 1501)])
+    names = (" ".join(pair) for pair in pairwise(rng.choices(WORDS, k=120)))
+    index.write([artist_documents(person(f"p{number}", name.title())) for number, name in enumerate(names)])
+    yield index
+    index.close()
+
+
+@pytest.mark.parametrize("text", [*TEXTS, *LONG])
+def test_a_tier_includes_what_it_is_said_to(filled, text):
+    """Else matches of one would come again in another, or not at all."""
+    words = filled.index.words
+    found = Tiers(words, QueryWords.read(text))
+
+    for inner, outer in INCLUDED_IN.items():
+        query, wider = found.query(inner), found.query(outer)
+        if query is not None:
+            assert wider is not None, inner
+            assert words.count(exclude_query(query, wider)) == 0, inner
+
+
+def test_what_another_tier_includes_is_not_asked_for_again(filled):
+    """All that the tiers find is still found."""
+    words = filled.index.words
+    found = Tiers(words, QueryWords.read("night rain"))
+    better = range(Tier.WORDS_IN_NAMES)
+    every = [query for tier in better if (query := found.query(tier)) is not None]
+
+    widest = found.widest(better)
+
+    assert len(widest) < len(every)
+    assert words.count(exclude_query(Query.all_query(), *widest)) == words.count(
+        exclude_query(Query.all_query(), *every)
+    )
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_sizes_read_from_matches_tell_what_the_index_does(filled, monkeypatch, text):
+    """All pages are the same, however much of a search is asked of the index."""
+    monkeypatch.setattr(filled.index.words, "_first_pages", Recent(0))
+    monkeypatch.setattr(filled.index.words, "_kinds", Recent(0))
+    read = pages(filled, text)
+
+    monkeypatch.setattr(matches, "SETTLED", range(0))
+    monkeypatch.setattr(folder, "_FEW", 0)
+
+    assert pages(filled, text) == read
+
+
+@pytest.mark.parametrize("text", LONG)
+def test_texts_of_many_words_find_the_same_as_if_they_were_few(filled, monkeypatch, text):
+    """Documents that cannot be there are only left out of what is asked."""
+    found = pages(filled, text)
+
+    monkeypatch.setattr(tiers, "_MANY_WORDS", 100)
+
+    assert pages(filled, text) == found
+
+
+def test_texts_of_many_words_are_found_as_typed_and_with_a_typo(filled):
+    """Both halves of the words are somewhere, or one is."""
+    assert filled.titles(LONG[0])[0] == LONG[0].title()
+    assert LONG[0].title() in filled.titles(LONG[2])
+
+
+@pytest.mark.parametrize("tier", [12, 17, 2**63])
+def test_a_cursor_after_the_last_tier_ends_the_search(filled, tier):
+    """Its tier is a number that anybody may write."""
+    after = read_text(encode_cursor(ORDER, f'[0,{{"track":[{tier},1,1]}}]'), ORDER)
+
+    found = execute_search(filled.index, Search("night"), after, 20)
+
+    assert (found.results, found.after) == ([], None)
+
+
+def pages(indexed: Indexed, text: str) -> list[tuple[list[bytes], dict[Any, int]]]:
+    """The results and totals of all pages."""
+    found, after = [], None
+    while not found or after is not None:
+        page = execute_search(indexed.index, Search(text), after, 50)
+        after = page.after
+        found.append((page.results, page.counts))
+    return found
