@@ -26,8 +26,8 @@ MOST_COUNTS = 20_000  # terms whose number of documents is remembered
 MOST_PAGES = 500  # first pages of searches that are remembered
 MOST_KINDS = 1_000  # queries of which the number of documents of each kind is
 _ATTEMPTS = 5
-_FEW = 1_000  # matches, of which those that are no tracks are counted one by one
-_MOST_OTHERS = 200  # of those
+_FEW = 4_000  # matches, of which those that are no tracks are counted one by one
+_MOST_OTHERS = 1_000  # of those
 _BY_KIND = {"kinds": {"histogram": {"field": "id", "interval": float(KIND_SPAN)}}}
 
 
