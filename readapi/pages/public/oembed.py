@@ -1,5 +1,6 @@
 """Finds a track, album, playlist or artist by URL and describes its player as oEmbed (https://oembed.com)."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
@@ -12,7 +13,6 @@ from readapi.pages import text
 from readapi.pages.public import player as player_page
 from readapi.pages.public.metadata import LIST_SIZE, SITE_NAME, TRACK_SIZE
 from readapi.pages.urls import Addresses, AlbumAddress, ArtistAddress, PlaylistPage, RecordPage, TrackAddress
-from schemas.api.oembed import OEmbed
 from schemas.pictures import SIDES, Side, fit_picture, picture_of
 from schemas.stored import Card
 
@@ -54,25 +54,23 @@ class Box(NamedTuple):
         return None
 
 
-def describe_embed(shown: Embeddable, box: Box, addresses: Addresses) -> OEmbed:
-    """The document. Its thumbnail members are all there or all absent."""
+def describe_embed(shown: Embeddable, box: Box, addresses: Addresses) -> dict[str, str | int]:
+    """The members of `schemas.api.oembed.OEmbed`. Those of the thumbnail are all there or all absent."""
     width, height = box.shrunk(shown.width, shown.height)
-    return OEmbed.model_validate(
-        {
-            "version": "1.0",
-            "type": "rich",
-            "provider_name": SITE_NAME,
-            "provider_url": addresses.base_url,
-            "title": text.one_line(shown.title),
-            "author_name": text.one_line(shown.author),
-            "author_url": shown.author_page,
-            "width": width,
-            "height": height,
-            "html": player_page.iframe_html(shown.player, _frame_title(shown), width, height),
-            "cache_age": CACHE_SECONDS,
-            **_thumbnail_members(shown, box, addresses),
-        }
-    )
+    return {
+        "version": "1.0",
+        "type": "rich",
+        "provider_name": SITE_NAME,
+        "provider_url": addresses.base_url,
+        "title": text.one_line(shown.title),
+        "author_name": text.one_line(shown.author),
+        "author_url": shown.author_page,
+        "width": width,
+        "height": height,
+        "html": player_page.iframe_html(shown.player, _frame_title(shown), width, height),
+        "cache_age": CACHE_SECONDS,
+        **_thumbnail_members(shown, box, addresses),
+    }
 
 
 def _frame_title(shown: Embeddable) -> str:
@@ -92,10 +90,9 @@ def _thumbnail_members(shown: Embeddable, box: Box, addresses: Addresses) -> dic
     }
 
 
-def render_xml(document: OEmbed) -> bytes:
-    """The same as XML."""
-    members = document.model_dump(exclude_none=True).items()
-    told = "".join(f"<{name}>{escape(str(value))}</{name}>" for name, value in members)
+def render_xml(members: Mapping[str, str | int]) -> bytes:
+    """The document as XML."""
+    told = "".join(f"<{name}>{escape(str(value))}</{name}>" for name, value in members.items())
     return f'<?xml version="1.0" encoding="utf-8" standalone="yes"?>\n<oembed>{told}</oembed>\n'.encode()
 
 

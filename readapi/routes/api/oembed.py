@@ -36,7 +36,7 @@ def get_oembed(
     """
     if format not in ("json", "xml"):
         raise FormatNotSupported("The format must be json or xml.")
-    document = oembed.describe_embed(
+    members = oembed.describe_embed(
         oembed.find_embeddable(index, addresses, url), Box(maxwidth, maxheight), addresses
     )
-    return Answer(oembed.render_xml(document), XML) if format == "xml" else Answer(render_json(document))
+    return Answer(oembed.render_xml(members), XML) if format == "xml" else Answer(render_json(members))

@@ -7,6 +7,7 @@ import pytest
 
 from readapi.pages.public import oembed
 from readapi.pages.public.oembed import Box, Embeddable
+from schemas.api.oembed import OEmbed
 from tests.readapi.pages.examples import ADDRESSES, BASE_URL, COVER, COVER_CID, HOSTILE, SHOWN_COVER
 
 SHOWN = Embeddable(
@@ -41,7 +42,8 @@ def test_a_document_tells_all_that_the_protocol_has_for_rich_content():
     """Nothing is missing, and the HTML is one sandboxed frame."""
     document = oembed.describe_embed(SHOWN, Box(), ADDRESSES)
 
-    assert document.model_dump() == {
+    assert OEmbed.model_validate(document).model_dump() == document
+    assert document == {
         "version": "1.0",
         "type": "rich",
         "provider_name": "fmsvc",
@@ -75,8 +77,8 @@ def test_the_player_is_never_larger_than_asked(box, size):
     """Nor larger than it likes to be."""
     document = oembed.describe_embed(SHOWN, box, ADDRESSES)
 
-    assert (document.width, document.height) == size
-    assert f'width="{size[0]}" height="{size[1]}"' in document.html
+    assert (document["width"], document["height"]) == size
+    assert f'width="{size[0]}" height="{size[1]}"' in document["html"]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +93,7 @@ def test_the_player_is_never_larger_than_asked(box, size):
 )
 def test_thumbnail_members_are_left_out_together(box, changes):
     """A picture that does not fit, of unknown size or at another address, is not told at all."""
-    told = oembed.describe_embed(SHOWN._replace(**changes), box, ADDRESSES).model_dump(exclude_none=True)
+    told = oembed.describe_embed(SHOWN._replace(**changes), box, ADDRESSES)
 
     assert not [name for name in told if name.startswith("thumbnail")]
 
@@ -110,8 +112,8 @@ def test_a_thumbnail_has_the_largest_size_that_fits(box, thumbnail):
     told = oembed.describe_embed(SHOWN, box, ADDRESSES)
 
     side, width, height = thumbnail
-    assert told.thumbnail_url == f"{BASE_URL}/img/{COVER_CID}/{side}.webp"
-    assert (told.thumbnail_width, told.thumbnail_height) == (width, height)
+    assert told["thumbnail_url"] == f"{BASE_URL}/img/{COVER_CID}/{side}.webp"
+    assert (told["thumbnail_width"], told["thumbnail_height"]) == (width, height)
 
 
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
@@ -120,10 +122,10 @@ def test_hostile_text_stays_text(hostile):
     document = oembed.describe_embed(SHOWN._replace(title=hostile, author=hostile), Box(), ADDRESSES)
 
     parsed = ElementTree.fromstring(oembed.render_xml(document))
-    frame = Frame(document.html)
+    frame = Frame(document["html"])
 
     assert {member.tag: member.text for member in parsed} == {
-        name: str(value) for name, value in document.model_dump(exclude_none=True).items()
+        name: str(value) for name, value in document.items()
     }
     ((element, attributes),) = frame.elements
     assert element == "iframe"
