@@ -1,6 +1,6 @@
 """No request costs more than docs/costs.md says, even over a catalogue full of what may not be shown.
 
-COST_ROWS sets how many rows the listings go through that may not be shown (5,000; CI has 100,000).
+COST_ROWS sets how many rows that may not be shown the listings go through (5,000; make test-long 100,000).
 """
 
 import os

@@ -1,6 +1,6 @@
 """An install that has lost everything and reads the network anew answers as it did before, byte for byte.
 
-REBUILD_CALLS sets how many calls are compared (300; CI compares 1000).
+REBUILD_CALLS sets how many calls are compared (300; make test-long compares 1,000).
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Exports hold what everybody may see, and changes lead from one state to the next.
 
-EXPORT_HISTORIES sets how many random histories are exported (58; CI 120; make test-long 5,000). Up to 200
+EXPORT_HISTORIES sets how many random histories are exported (58; make test-long 5,000). Up to 200
 share a store, and in each of its transactions each of them takes a step, as accounts do in the network's
 stream.
 """
