@@ -193,11 +193,13 @@ class Matches:
 
     def _found(self, wanted: range, among: Query | None = None, most: int = AT_ONCE) -> _Found:
         """The best matches of these tiers, each in its best one."""
-        # What a name's size tells is read from the matches, and asked of the index where these miss some.
-        hits, total = self._scored(wanted, among, most, refined=False)
+        # What a name's size tells is read from the matches, and asked of the index where these miss some: at
+        # once among a tag or an artist's tracks, where a common word mostly has too many in titles.
+        is_refined = among is None and self._is_narrowed and self._expected > most
+        hits, total = self._scored(wanted, among, most, refined=is_refined)
         is_all = total <= most
-        is_refined = not is_all and best_tiers([hits[-1][0]])[0] not in SETTLED
-        if is_refined:
+        if not is_all and not is_refined and not self._is_settled(hits[-1][0]):
+            is_refined = True
             hits, total = self._scored(wanted, among, most, refined=True)
         if not is_all:
             # Scores are rounded: others that are as good as the last ones may be missing.
@@ -213,6 +215,13 @@ class Matches:
             found = self.wanted.refine(found, self._folder.numbers("size", addresses))
         matches = zip(found, map(neg, keys), map(neg, ids), addresses, strict=True)
         return _Found(total, list(matches), is_all)
+
+    def _is_settled(self, last: float) -> bool:
+        """Whether sizes can only reorder the best matches of which this is the last score, and add none.
+
+        They do not tell of a name in the other number whether another name of its is nearly the text.
+        """
+        return best_tiers([last])[0] in SETTLED and self.wanted.query(tiers.Tier.OTHER_NUMBER) is None
 
     def _scored(self, wanted: range, among: Query | None, most: int, *, refined: bool) -> IndexMatches:
         terms = self._terms if among is None else [*self._terms, among]

@@ -2,9 +2,11 @@
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+import orjson
 import pytest
 from tantivy import Query
 
@@ -122,6 +124,29 @@ def test_a_cursor_after_the_last_tier_ends_the_search(filled, tier):
     found = execute_search(filled.index, Search("night"), after, 20)
 
     assert (found.results, found.after) == ([], None)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4, 50])
+def test_a_name_in_the_other_number_is_on_one_page(tmp_path, limit):
+    """Though another name of the same artist is nearly the text, which is the better match."""
+    index = Indexed(tmp_path)
+    ana = person("ana", "Ana")
+    index.write(
+        track_documents(key, f"Song {key}", ana, description="About nights.") for key in range(1, 301)
+    )
+    nearly = [person(f"a{end}", f"Nights{end}") for end in ("a", "ab", "abc")]
+    both = replace(person("both", "Nightsong"), handle="night.example")
+    index.write([*(artist_documents(artist, 1) for artist in nearly), artist_documents(both, 1000)])
+
+    found, after = [], None
+    while not found or after is not None:
+        page = execute_search(index.index, Search("nights", kinds=("artist",)), after, limit)
+        found += [orjson.loads(result)["display_name"] for result in page.results]
+        after = page.after
+    index.close()
+
+    assert found[0] == "Nightsong"
+    assert sorted(found) == ["Nightsa", "Nightsab", "Nightsabc", "Nightsong"]
 
 
 def pages(indexed: Indexed, text: str) -> list[tuple[list[bytes], dict[Any, int]]]:
