@@ -26,8 +26,8 @@ MOST_COUNTS = 20_000  # terms whose number of documents is remembered
 MOST_PAGES = 500  # first pages of searches that are remembered
 MOST_KINDS = 1_000  # queries of which the number of documents of each kind is
 _ATTEMPTS = 5
-_FEW = 4_000  # matches, of which those that are no tracks are counted one by one
-_MOST_OTHERS = 1_000  # of those
+_FEW = 4_000  # matches, up to which their kinds are told by the ids of those that are no tracks
+_MOST_OTHERS = 1_000  # ids that are read for that; of more, an aggregation counts
 _BY_KIND = {"kinds": {"histogram": {"field": "id", "interval": float(KIND_SPAN)}}}
 
 
@@ -178,10 +178,6 @@ class IndexFolder:
         """How many documents match."""
         return self.search(Query.const_score_query(query, 1.0), 1, count=True).total
 
-    def has_match(self, query: Query) -> bool:
-        """Does a document match?"""
-        return bool(self.search(Query.const_score_query(query, 1.0), 1).hits)
-
     def count_term(self, field: str, text: str) -> int:
         """How many documents hold a term. Deleted ones do not count: an index made anew has none of them."""
         found = self._counts.find((field, text))
@@ -215,7 +211,10 @@ class IndexFolder:
         return counts
 
     def _count_others(self, query: Query, total: int) -> dict[Kind, int] | None:
-        """The same, by a look at what is no track: None if that is much. Most matches are tracks."""
+        """The number of documents of each kind, from the ids of those that are no tracks; None if many are.
+
+        Most matches are tracks.
+        """
         others = match_all(query, self.term("kind", search_index.OTHER))
         hits, count = self.search(Query.const_score_query(others, 1.0), _MOST_OTHERS, count=True)
         if count > len(hits):

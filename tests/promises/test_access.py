@@ -657,12 +657,12 @@ async def inside(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tupl
         (space, author, collection, rkey) = next(iter(opened.host.records))
         written = opened.host.records[space, author, collection, rkey]
         named = {"open": str(done["track_id"])}
-        endings = [ending for ending in "2345" if not rkey.endswith(ending)]
-        for ending, downloads in zip(endings, DOWNLOADS[1:], strict=False):
-            other = f"{rkey[:-1]}{ending}"
+        others = (f"{rkey[:-1]}{ending}" for ending in "234567" if not rkey.endswith(ending))
+        for downloads, other in zip(DOWNLOADS[1:], others, strict=False):
             told_of = {**written["access"], "downloads": downloads}
             opened.host.records[space, author, collection, other] = {**written, "access": told_of}
             named[downloads] = quote(f"{space}/{author}/{collection}/{other}", safe="")
+        assert named.keys() == set(DOWNLOADS)
         yield opened, named
 
 

@@ -42,7 +42,7 @@ class Kept:
         # Weak, because the same tag names the plain and the compressed form.
         tag = answer.tag or answer.body
         if len(tag) > _SHORT_TAG_BYTES:
-            # Processors have instructions for it: half the time of BLAKE2.
+            # Most processors have instructions for it: half the time of BLAKE2.
             tag = hashlib.sha256(tag).digest()[:_SHORT_TAG_BYTES]
         self.etag = f'W/"{tag.hex()}"'
 

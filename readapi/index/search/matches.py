@@ -18,7 +18,7 @@ from readapi.index.search import tier as tiers
 from readapi.index.search.hit import HIT_OF, Hit, Match, Place
 from readapi.index.search.popular import walk_popular
 from readapi.index.search.relaxed import relaxed_query
-from readapi.index.search.tier import SETTLED, best_tiers
+from readapi.index.search.tier import best_tiers
 from readapi.index.search.tiers import Tiers
 from readapi.index.search.weights import relaxed_step
 from schemas import search_index
@@ -86,7 +86,7 @@ class Matches:
             self.totals = {kind: len(few) for kind, few in self._few.items()}
         else:
             self._best = self._by_kind(found.matches)
-            # Matches without a typo are counted each once, those with one perhaps among both.
+            # A total with typos counts a document twice that matches both with and without one.
             self._count(None if self.reach else found.total)
 
     def after(self, kind: Kind, place: Place | None, limit: int) -> Iterator[Hit]:
@@ -198,7 +198,7 @@ class Matches:
         is_refined = among is None and self._is_narrowed and self._expected > most
         hits, total = self._scored(wanted, among, most, refined=is_refined)
         is_all = total <= most
-        if not is_all and not is_refined and not self._is_settled(hits[-1][0]):
+        if not is_all and not is_refined and not self.wanted.is_settled(best_tiers([hits[-1][0]])[0]):
             is_refined = True
             hits, total = self._scored(wanted, among, most, refined=True)
         if not is_all:
@@ -215,13 +215,6 @@ class Matches:
             found = self.wanted.refine(found, self._folder.numbers("size", addresses))
         matches = zip(found, map(neg, keys), map(neg, ids), addresses, strict=True)
         return _Found(total, list(matches), is_all)
-
-    def _is_settled(self, last: float) -> bool:
-        """Whether sizes can only reorder the best matches of which this is the last score, and add none.
-
-        They do not tell of a name in the other number whether another name of its is nearly the text.
-        """
-        return best_tiers([last])[0] in SETTLED and self.wanted.query(tiers.Tier.OTHER_NUMBER) is None
 
     def _scored(self, wanted: range, among: Query | None, most: int, *, refined: bool) -> IndexMatches:
         terms = self._terms if among is None else [*self._terms, among]

@@ -45,8 +45,7 @@ REFINED: Final = frozenset(
      Tier.TITLE_WITH_TYPO)
 )  # fmt: skip
 WIDER: Final = frozenset((Tier.START, Tier.WORDS_IN_TITLE, Tier.WORD_WITH_TYPO))
-# A list of the best matches that ends in one of these has all that sizes could put before its end, unless
-# there are names in the other number.
+# A list of the best matches that ends in one of these has all of what sizes could put before its end.
 SETTLED: Final = range(Tier.WORDS_IN_NAMES, Tier.TITLE_WITH_TYPO)
 # The tier whose matches include all of another one's.
 INCLUDED_IN: Final = {

@@ -8,7 +8,7 @@ from tantivy import Query
 
 from readapi.index.folder import IndexFolder, match_all, match_any
 from readapi.index.search.query import QueryWords, Word
-from readapi.index.search.tier import INCLUDED_IN, NEAR, REFINED, WEIGHTS, WIDER, Tier
+from readapi.index.search.tier import INCLUDED_IN, NEAR, REFINED, SETTLED, WEIGHTS, WIDER, Tier
 from readapi.index.search.word_queries import WordQueries, any_of
 from schemas import search_text
 from schemas.search_index import MOST_LETTERS, START_LETTERS, WHOLE, letter_count, split_size, word_count
@@ -42,7 +42,7 @@ class Tiers(WordQueries):
         return self._made[tier]
 
     def widest(self, tiers: Iterable[int]) -> list[Query]:
-        """What these tiers find, without those whose matches another of them includes."""
+        """What the first tiers find, without those whose matches another of them includes."""
         found = {tier: query for tier in tiers if (query := self.query(tier)) is not None}
         return [query for tier, query in found.items() if INCLUDED_IN.get(Tier(tier)) not in found]
 
@@ -64,6 +64,13 @@ class Tiers(WordQueries):
         wider = {match for match in matches if match[0] in WIDER}
         refined = {(tier, size): self._refined(tier, *split_size(size)) for tier, size in wider}
         return [refined[match] if match[0] in WIDER else match[0] for match in matches]
+
+    def is_settled(self, last: int) -> bool:
+        """Whether `refine` tells the order of the best matches, of which the last one is in this tier.
+
+        It cannot where an artist has a name in the other number and another one that is nearly the text.
+        """
+        return last in SETTLED and self.query(Tier.OTHER_NUMBER) is None
 
     def _refined(self, tier: int, words: int, letters: int) -> int:
         """The tier of a match in one of the `WIDER` ones whose name has so many words and letters."""
@@ -187,12 +194,14 @@ class Tiers(WordQueries):
     def _one_typo(self) -> Query | None:
         """Documents that have all words in their names, one of them with a typo."""
         words = self.wanted.words
-        if len(words) >= _MANY_WORDS and not self._folder.has_match(self._either_half()):
-            return None
         unknown = [word for word in words if not self.held(word)]
         # Of two words that no name holds, one would stay a typo.
-        wrong = [word for word in words[:_MOST_NEAR_WORDS] if unknown in ([], [word])]
-        return any_of(*(self._with_typo_in(word) for word in wrong if self.may_be_typo(word)))
+        wrong = [
+            word for word in words[:_MOST_NEAR_WORDS] if unknown in ([], [word]) and self.may_be_typo(word)
+        ]
+        if not wrong or (len(words) >= _MANY_WORDS and not self._folder.count(self._either_half())):
+            return None
+        return any_of(*map(self._with_typo_in, wrong))
 
     def _either_half(self) -> Query:
         """Documents whose names have the first half of the words or the second, as all with one typo do."""
@@ -240,7 +249,7 @@ class Tiers(WordQueries):
             return None
         query = match_all(match_any(*anywhere), *(self.word("text", word) for word in words))
         # Documents with many words are rare, and several tiers would look all of them up.
-        return query if len(words) < _MANY_WORDS or self._folder.has_match(query) else None
+        return query if len(words) < _MANY_WORDS or self._folder.count(query) else None
 
     # In the order of the tiers.
     _MAKERS: ClassVar = (

@@ -13,7 +13,7 @@ from tantivy import Query
 from readapi.index import folder
 from readapi.index.cursors import encode_cursor, read_text
 from readapi.index.folder import exclude_query
-from readapi.index.search import matches, tiers
+from readapi.index.search import tiers
 from readapi.index.search.execute import Search, execute_search
 from readapi.index.search.parameters import ORDER
 from readapi.index.search.query import QueryWords
@@ -94,10 +94,34 @@ def test_sizes_read_from_matches_tell_what_the_index_does(filled, monkeypatch, t
     monkeypatch.setattr(filled.index.words, "_kinds", Recent(0))
     read = pages(filled, text)
 
-    monkeypatch.setattr(matches, "SETTLED", range(0))
+    monkeypatch.setattr(tiers, "SETTLED", range(0))
     monkeypatch.setattr(folder, "_FEW", 0)
 
     assert pages(filled, text) == read
+
+
+@pytest.mark.parametrize("most", [1, 4])
+def test_kinds_are_counted_also_where_many_matches_are_no_tracks(filled, monkeypatch, most):
+    """More than the ids that are read."""
+    monkeypatch.setattr(filled.index.words, "_kinds", Recent(0))
+    totals = execute_search(filled.index, Search("night rain"), None, 20).counts
+
+    monkeypatch.setattr(folder, "_MOST_OTHERS", most)
+
+    assert totals["artist"] > most
+    assert execute_search(filled.index, Search("night rain"), None, 20).counts == totals
+
+
+def test_a_document_with_a_word_and_its_typo_counts_once(tmp_path):
+    """It is a match both with and without a typo."""
+    index, ana = Indexed(tmp_path), person("ana", "Ana")
+    index.write(track_documents(key, "Harbour Harbuor", ana) for key in range(1, 31))
+    index.write(track_documents(key, "Harbuor Song", ana) for key in range(100, 400))
+
+    found = execute_search(index.index, Search("harbour"), None, 20)
+    index.close()
+
+    assert found.counts["track"] == 330
 
 
 @pytest.mark.parametrize("text", LONG)
