@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple
 
 from tantivy import DocAddress, Query
 
-from readapi.index.folder import IndexFolder, IndexMatches, exclude_query, ignore_score, match_all, match_any
+from readapi.index.folder import IndexFolder, exclude_query, ignore_score, match_all, match_any
 from readapi.index.paging import MANY, Listing, Row
 from readapi.index.search import tier as tiers
 from readapi.index.search.hit import HIT_OF, Hit, Match, Place
@@ -196,32 +196,36 @@ class Matches:
         # What a name's size tells is read from the matches, and asked of the index where these miss some: at
         # once among a tag or an artist's tracks, where a common word mostly has too many in titles.
         is_refined = among is None and self._is_narrowed and self._expected > most
-        hits, total = self._scored(wanted, among, most, refined=is_refined)
+        scores, addresses, total = self._scored(wanted, among, most, refined=is_refined)
         is_all = total <= most
-        if not is_all and not is_refined and not self.wanted.is_settled(best_tiers([hits[-1][0]])[0]):
-            is_refined = True
-            hits, total = self._scored(wanted, among, most, refined=True)
+        found = best_tiers(scores) if is_refined else self._told(scores, addresses, is_all)
+        if found is None:
+            scores, addresses, _ = self._scored(wanted, among, most, refined=True)
+            found = best_tiers(scores)
         if not is_all:
             # Scores are rounded: others that are as good as the last ones may be missing.
-            last, _ = hits[-1]
-            while hits and hits[-1][0] == last:
-                hits.pop()
-        if not hits:
-            return _Found(total, [], is_all)
-        scores, addresses = map(list, zip(*hits, strict=True))
+            addresses = addresses[: scores.index(scores[-1])]
         keys, ids = self._keys(addresses)
-        found = best_tiers(scores)
-        if not is_refined:
-            found = self.wanted.refine(found, self._folder.numbers("size", addresses))
-        matches = zip(found, map(neg, keys), map(neg, ids), addresses, strict=True)
+        matches = zip(found, map(neg, keys), map(neg, ids), addresses, strict=False)
         return _Found(total, list(matches), is_all)
 
-    def _scored(self, wanted: range, among: Query | None, most: int, *, refined: bool) -> IndexMatches:
+    def _scored(
+        self, wanted: range, among: Query | None, most: int, *, refined: bool
+    ) -> tuple[list[float], list[DocAddress], int]:
+        """The scores of the best matches in falling order, their addresses, and the number of all matches."""
         terms = self._terms if among is None else [*self._terms, among]
         query = self.wanted.scored(wanted, terms, refined=refined)
         if query is None:
-            return IndexMatches([], 0)
-        return self._folder.search(match_all(query, *self._others), most, weight="popular", count=True)
+            return [], [], 0
+        hits, total = self._folder.search(match_all(query, *self._others), most, weight="popular", count=True)
+        return [score for score, _ in hits], [address for _, address in hits], total
+
+    def _told(self, scores: Iterable[float], addresses: list[DocAddress], is_all: bool) -> list[int] | None:
+        """The tiers of matches by their scores and the sizes of their names; None where these do not tell."""
+        found = best_tiers(scores)
+        if not is_all and found[-1] not in tiers.SETTLED:
+            return None
+        return self.wanted.refine(found, self._folder.numbers("size", addresses))
 
     def _keys(self, addresses: list[DocAddress]) -> tuple[list[int], list[int]]:
         """The sort key and the id of each of these documents."""

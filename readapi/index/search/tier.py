@@ -45,6 +45,12 @@ REFINED: Final = frozenset(
      Tier.TITLE_WITH_TYPO)
 )  # fmt: skip
 WIDER: Final = frozenset((Tier.START, Tier.WORDS_IN_TITLE, Tier.WORD_WITH_TYPO))
+# Tiers between one of `WIDER`, which is named here, and a better one that sizes tell from it.
+BETWEEN: Final = {
+    Tier.OTHER_NUMBER: Tier.START,
+    Tier.START_WITH_TYPO: Tier.WORD_WITH_TYPO,
+    Tier.START_RUN_TOGETHER: Tier.WORD_WITH_TYPO,
+}
 # A list of the best matches that ends in one of these has all of what sizes could put before its end.
 SETTLED: Final = range(Tier.WORDS_IN_NAMES, Tier.TITLE_WITH_TYPO)
 # The tier whose matches include all of another one's.

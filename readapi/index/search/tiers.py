@@ -8,7 +8,7 @@ from tantivy import Query
 
 from readapi.index.folder import IndexFolder, match_all, match_any
 from readapi.index.search.query import QueryWords, Word
-from readapi.index.search.tier import INCLUDED_IN, NEAR, REFINED, SETTLED, WEIGHTS, WIDER, Tier
+from readapi.index.search.tier import BETWEEN, INCLUDED_IN, NEAR, REFINED, WEIGHTS, WIDER, Tier
 from readapi.index.search.word_queries import WordQueries, any_of
 from schemas import search_text
 from schemas.search_index import MOST_LETTERS, START_LETTERS, WHOLE, letter_count, split_size, word_count
@@ -57,20 +57,25 @@ class Tiers(WordQueries):
         scored = [Query.const_score_query(match_all(query, *terms), weight) for query, weight in made]
         return Query.disjunction_max_query(scored) if len(scored) > 1 else next(iter(scored), None)
 
-    def refine(self, tiers: Sequence[int], sizes: Sequence[int]) -> list[int]:
-        """The tiers of matches, told by the sizes of their names from the wider tiers that they are in."""
+    def refine(self, tiers: Iterable[int], sizes: Iterable[int]) -> list[int] | None:
+        """The tiers of matches, told by the sizes of their names from the wider tiers that they are in.
+
+        None where sizes do not tell all of them.
+        """
         matches = list(zip(tiers, sizes, strict=True))
         # Names are of few sizes.
-        wider = {match for match in matches if match[0] in WIDER}
-        refined = {(tier, size): self._refined(tier, *split_size(size)) for tier, size in wider}
-        return [refined[match] if match[0] in WIDER else match[0] for match in matches]
+        refined = {match: self._told(*match) for match in set(matches)}
+        found = [tier for match in matches if (tier := refined[match]) is not None]
+        return found if len(found) == len(matches) else None
 
-    def is_settled(self, last: int) -> bool:
-        """Whether `refine` tells the order of the best matches, of which the last one is in this tier.
-
-        It cannot where an artist has a name in the other number and another one that is nearly the text.
-        """
-        return last in SETTLED and self.query(Tier.OTHER_NUMBER) is None
+    def _told(self, tier: int, size: int) -> int | None:
+        """The tier of a match whose name has this size; None if it may be a better one."""
+        if tier in WIDER:
+            return self._refined(tier, *split_size(size))
+        wider = BETWEEN.get(Tier(tier))
+        if wider is None or self.query(wider) is None:
+            return tier
+        return None if self._refined(wider, *split_size(size)) < tier else tier
 
     def _refined(self, tier: int, words: int, letters: int) -> int:
         """The tier of a match in one of the `WIDER` ones whose name has so many words and letters."""

@@ -13,7 +13,7 @@ from tantivy import Query
 from readapi.index import folder
 from readapi.index.cursors import encode_cursor, read_text
 from readapi.index.folder import exclude_query
-from readapi.index.search import tiers
+from readapi.index.search import tier, tiers
 from readapi.index.search.execute import Search, execute_search
 from readapi.index.search.parameters import ORDER
 from readapi.index.search.query import QueryWords
@@ -94,7 +94,7 @@ def test_sizes_read_from_matches_tell_what_the_index_does(filled, monkeypatch, t
     monkeypatch.setattr(filled.index.words, "_kinds", Recent(0))
     read = pages(filled, text)
 
-    monkeypatch.setattr(tiers, "SETTLED", range(0))
+    monkeypatch.setattr(tier, "SETTLED", range(0))
     monkeypatch.setattr(folder, "_FEW", 0)
 
     assert pages(filled, text) == read
@@ -171,6 +171,26 @@ def test_a_name_in_the_other_number_is_on_one_page(tmp_path, limit):
 
     assert found[0] == "Nightsong"
     assert sorted(found) == ["Nightsa", "Nightsab", "Nightsabc", "Nightsong"]
+
+
+@pytest.mark.parametrize("limit", [10, 40, 50])
+def test_a_match_that_is_also_the_beginning_of_a_name_is_on_one_page(tmp_path, limit):
+    """An album has a word a typo apart, and the title begins so but for a typo; further pages are walked."""
+    index, ana = Indexed(tmp_path), person("ana", "Ana")
+    in_text = [track_documents(key, "Song", ana, description="About nigth.") for key in range(30)]
+    both = [track_documents(key, "Nightly", ana, likes=50, album="Night") for key in range(100, 130)]
+    one = [track_documents(key, "Xylos", ana, album="Night") for key in range(200, 230)]
+    longer = [track_documents(key, "Blue Night Wind", ana) for key in range(300, 390)]
+    index.write([*in_text, *both, *one, *longer])
+
+    found, after = [], None
+    while not found or after is not None:
+        page = execute_search(index.index, Search("nigth", kinds=("track",)), after, limit)
+        found += [orjson.loads(result)["title"] for result in page.results]
+        after = page.after
+    index.close()
+
+    assert found == [*["Song"] * 30, *["Nightly"] * 30, *["Xylos"] * 30, *["Blue Night Wind"] * 90]
 
 
 def pages(indexed: Indexed, text: str) -> list[tuple[list[bytes], dict[Any, int]]]:
