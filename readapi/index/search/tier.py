@@ -8,7 +8,7 @@ Below them comes the relaxed tier, in steps (`readapi.index.search.relaxed`).
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import Final
 
@@ -46,7 +46,7 @@ REFINED: Final = frozenset(
 )  # fmt: skip
 WIDER: Final = frozenset((Tier.START, Tier.WORDS_IN_TITLE, Tier.WORD_WITH_TYPO))
 # Tiers between one of `WIDER`, which is named here, and a better one that sizes tell from it.
-BETWEEN: Final = {
+BETWEEN: Final[Mapping[int, Tier]] = {
     Tier.OTHER_NUMBER: Tier.START,
     Tier.START_WITH_TYPO: Tier.WORD_WITH_TYPO,
     Tier.START_RUN_TOGETHER: Tier.WORD_WITH_TYPO,

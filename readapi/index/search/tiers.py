@@ -63,19 +63,17 @@ class Tiers(WordQueries):
         None where sizes do not tell all of them.
         """
         matches = list(zip(tiers, sizes, strict=True))
+        if any(self._may_be_better(*match) for match in matches if match[0] in BETWEEN):
+            return None
         # Names are of few sizes.
-        refined = {match: self._told(*match) for match in set(matches)}
-        found = [tier for match in matches if (tier := refined[match]) is not None]
-        return found if len(found) == len(matches) else None
+        wider = {match for match in matches if match[0] in WIDER}
+        refined = {(tier, size): self._refined(tier, *split_size(size)) for tier, size in wider}
+        return [refined[match] if match[0] in WIDER else match[0] for match in matches]
 
-    def _told(self, tier: int, size: int) -> int | None:
-        """The tier of a match whose name has this size; None if it may be a better one."""
-        if tier in WIDER:
-            return self._refined(tier, *split_size(size))
-        wider = BETWEEN.get(Tier(tier))
-        if wider is None or self.query(wider) is None:
-            return tier
-        return None if self._refined(wider, *split_size(size)) < tier else tier
+    def _may_be_better(self, tier: int, size: int) -> bool:
+        """Whether a match of one of the tiers `BETWEEN` fits, with a name of this size, a better one."""
+        wider = BETWEEN[tier]
+        return self.query(wider) is not None and self._refined(wider, *split_size(size)) < tier
 
     def _refined(self, tier: int, words: int, letters: int) -> int:
         """The tier of a match in one of the `WIDER` ones whose name has so many words and letters."""
