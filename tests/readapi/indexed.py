@@ -1,6 +1,6 @@
 """Search indexes filled by hand: documents as the indexer makes them, without a catalogue behind them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from indexer.search.documents import albums, artist, labels, people, tag, track
 from indexer.search.documents.fields import Documents, Fields
 from indexer.search.folder import IndexFolder
 from readapi.index.lookups import Index
-from readapi.index.search.execute import Search, execute_search
+from readapi.index.search.execute import Found, Search, execute_search
 from schemas import data_folder, search_index
 from schemas.ids import record_id
 
@@ -100,6 +100,14 @@ class Indexed:
         """What a search finds, in order."""
         found = execute_search(self.index, Search(text, **asked), None, limit)
         return [orjson.loads(result) for result in found.results]
+
+    def pages(self, wanted: Search, limit: int = 50) -> Iterator[Found]:
+        """All pages of a search, in order."""
+        page = execute_search(self.index, wanted, None, limit)
+        yield page
+        while page.after is not None:
+            page = execute_search(self.index, wanted, page.after, limit)
+            yield page
 
     def close(self) -> None:
         for folder in (self.catalog, self.words, self.social):

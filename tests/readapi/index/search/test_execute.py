@@ -90,12 +90,7 @@ def test_many_matches_of_two_words_come_tier_by_tier_in_the_same_order(tmp_path,
     )
 
     def pages() -> list[tuple[list[bytes], object]]:
-        found, after = [], None
-        while not found or after:
-            page = execute_search(index.index, Search("night rain"), after, 50)
-            after = page.after
-            found.append((page.results, page.counts))
-        return found
+        return [(page.results, page.counts) for page in index.pages(Search("night rain"))]
 
     monkeypatch.setattr(index.index.words, "_first_pages", Recent(0))
     at_once = pages()
@@ -285,15 +280,10 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
 def test_cursors_visit_every_result_once(crowd, text, sort):
     """As many as the totals say, in the order of one long page."""
     asked = Search(text, sort=sort, kinds=("track",))
-    found, after = [], None
-    for _ in itertools.count():
-        page = execute_search(crowd.index, asked, after, 37)
-        found += page.results
-        after = page.after
-        if after is None:
-            break
+    pages = list(crowd.pages(asked, 37))
+    found = [result for page in pages for result in page.results]
 
-    assert len(set(found)) == len(found) == page.counts["track"] > 100
+    assert len(set(found)) == len(found) == pages[-1].counts["track"] > 100
     assert found == execute_search(crowd.index, asked, None, 1000).results
 
 
@@ -406,15 +396,10 @@ def test_cursors_visit_every_relaxed_result_once(tmp_path):
     index = Indexed(tmp_path)
     index.write(track_documents(n, f"Harbour Lights {n}", ANA, likes=n % 4) for n in range(150))
     asked = Search("harbour lights wrongly", kinds=("track",))
-    found, after = [], None
-    for _ in itertools.count():
-        page = execute_search(index.index, asked, after, 17)
-        found += page.results
-        after = page.after
-        if after is None:
-            break
+    pages = list(index.pages(asked, 17))
+    found = [result for page in pages for result in page.results]
 
-    assert len(set(found)) == len(found) == page.counts["track"] == 100
+    assert len(set(found)) == len(found) == pages[-1].counts["track"] == 100
     assert found == execute_search(index.index, asked, None, 1000).results
     index.close()
 

@@ -92,12 +92,12 @@ def test_sizes_read_from_matches_tell_what_the_index_does(filled, monkeypatch, t
     """All pages are the same, however much of a search is asked of the index."""
     monkeypatch.setattr(filled.index.words, "_first_pages", Recent(0))
     monkeypatch.setattr(filled.index.words, "_kinds", Recent(0))
-    read = pages(filled, text)
+    read = results_and_totals(filled, text)
 
     monkeypatch.setattr(tier, "SETTLED", range(0))
     monkeypatch.setattr(folder, "_FEW", 0)
 
-    assert pages(filled, text) == read
+    assert results_and_totals(filled, text) == read
 
 
 @pytest.mark.parametrize("most", [1, 4])
@@ -127,11 +127,11 @@ def test_a_document_with_a_word_and_its_typo_counts_once(tmp_path):
 @pytest.mark.parametrize("text", LONG)
 def test_texts_of_many_words_find_the_same_as_if_they_were_few(filled, monkeypatch, text):
     """Documents that cannot be there are only left out of what is asked."""
-    found = pages(filled, text)
+    found = results_and_totals(filled, text)
 
     monkeypatch.setattr(tiers, "_MANY_WORDS", 100)
 
-    assert pages(filled, text) == found
+    assert results_and_totals(filled, text) == found
 
 
 def test_texts_of_many_words_are_found_as_typed_and_with_a_typo(filled):
@@ -162,11 +162,8 @@ def test_a_name_in_the_other_number_is_on_one_page(tmp_path, limit):
     both = replace(person("both", "Nightsong"), handle="night.example")
     index.write([*(artist_documents(artist, 1) for artist in nearly), artist_documents(both, 1000)])
 
-    found, after = [], None
-    while not found or after is not None:
-        page = execute_search(index.index, Search("nights", kinds=("artist",)), after, limit)
-        found += [orjson.loads(result)["display_name"] for result in page.results]
-        after = page.after
+    pages = index.pages(Search("nights", kinds=("artist",)), limit)
+    found = [orjson.loads(result)["display_name"] for page in pages for result in page.results]
     index.close()
 
     assert found[0] == "Nightsong"
@@ -183,21 +180,13 @@ def test_a_match_that_is_also_the_beginning_of_a_name_is_on_one_page(tmp_path, l
     longer = [track_documents(key, "Blue Night Wind", ana) for key in range(300, 390)]
     index.write([*in_text, *both, *one, *longer])
 
-    found, after = [], None
-    while not found or after is not None:
-        page = execute_search(index.index, Search("nigth", kinds=("track",)), after, limit)
-        found += [orjson.loads(result)["title"] for result in page.results]
-        after = page.after
+    pages = index.pages(Search("nigth", kinds=("track",)), limit)
+    found = [orjson.loads(result)["title"] for page in pages for result in page.results]
     index.close()
 
     assert found == [*["Song"] * 30, *["Nightly"] * 30, *["Xylos"] * 30, *["Blue Night Wind"] * 90]
 
 
-def pages(indexed: Indexed, text: str) -> list[tuple[list[bytes], dict[Any, int]]]:
-    """The results and totals of all pages."""
-    found, after = [], None
-    while not found or after is not None:
-        page = execute_search(indexed.index, Search(text), after, 50)
-        after = page.after
-        found.append((page.results, page.counts))
-    return found
+def results_and_totals(indexed: Indexed, text: str) -> list[tuple[list[bytes], dict[Any, int]]]:
+    """Of all pages of a search."""
+    return [(page.results, page.counts) for page in indexed.pages(Search(text))]
